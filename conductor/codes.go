@@ -1,0 +1,72 @@
+// Package conductor holds the refusals of the Conductor's wing, one code each.
+//
+// Invariants:
+//   - A code's word is the error kind of the conformance vectors where they have one.
+//   - The rooms below hold rules only: no context, no clock, no disk.
+package conductor
+
+import "assay/core/fault"
+
+// The refusals. What follows the dot is the word that vectors and reports use.
+var (
+	UnknownProfile = fault.NewCode("conductor.unknown_profile", fault.Invalid, "a profile is strict or compat")
+
+	// Catalog.
+	DuplicateID     = fault.NewCode("conductor.duplicate_id", fault.Invalid, "a model id stands twice among the usable rows")
+	MissingIDs      = fault.NewCode("conductor.missing_ids", fault.NotFound, "a model is not in the catalog: pin again and fit again instead of substituting")
+	TooFewIDs       = fault.NewCode("conductor.too_few_ids", fault.Invalid, "a catalog is narrowed to two distinct models at least")
+	BadListing      = fault.NewCode("conductor.bad_listing", fault.Invalid, "a model listing is an object whose data is a list")
+	BadFrozen       = fault.NewCode("conductor.catalog_unreadable", fault.Invalid, "not a frozen catalog")
+	EmptyCatalog    = fault.NewCode("conductor.catalog_empty", fault.Invalid, "the catalog is empty: there is no action space")
+	CatalogTooLarge = fault.NewCode("conductor.catalog_too_large", fault.TooLarge, "the catalog exceeds its token budget")
+	BadModelID      = fault.NewCode("conductor.bad_model_id", fault.Invalid, "a model id holds blanks, control characters or line ends")
+	BadPrice        = fault.NewCode("conductor.bad_price", fault.Invalid, "a price is a number of dollars that is not negative")
+	BadContext      = fault.NewCode("conductor.bad_context", fault.Invalid, "a context length is a positive whole number")
+	UnknownModel    = fault.NewCode("conductor.unknown_model", fault.NotFound, "the model is not in this window's catalog snapshot")
+
+	// Episode and arm.
+	BadCost   = fault.NewCode("conductor.bad_cost", fault.Internal, "a worker's cost is not a number of dollars that is not negative")
+	BadGrade  = fault.NewCode("conductor.bad_grade", fault.Internal, "a grade lies outside zero to one")
+	BadTask   = fault.NewCode("conductor.bad_task", fault.Invalid, "a task needs an id, a benchmark and a prompt")
+	BadEvent  = fault.NewCode("conductor.bad_event", fault.Internal, "the episode was told of an event that it did not ask for")
+	NoTasks   = fault.NewCode("conductor.no_tasks", fault.Invalid, "there are no tasks")
+	BadPolicy = fault.NewCode("conductor.bad_policy", fault.Invalid, "no such reference policy, or its settings do not fit the catalog")
+	BadTrace  = fault.NewCode("conductor.bad_trace", fault.Invalid, "not an episode trace")
+
+	// Worker replies.
+	ProviderError    = fault.NewCode("conductor.provider_error", fault.Unready, "the provider answered 200 with an error")
+	NoChoices        = fault.NewCode("conductor.no_choices", fault.Unready, "the provider's reply holds no choice")
+	GenerationFailed = fault.NewCode("conductor.generation_failed", fault.Unready, "the generation failed in mid-response")
+	NoCost           = fault.NewCode("conductor.no_cost", fault.Unready, "the provider's reply does not say what it cost")
+
+	// Conductor replies.
+	NotPinned       = fault.NewCode("conductor.instructions_not_pinned", fault.Invalid, "the prompt does not begin with the pinned instructions")
+	WrongModel      = fault.NewCode("conductor.wrong_model", fault.Unready, "the endpoint answered for another model")
+	BadCompletion   = fault.NewCode("conductor.bad_completion", fault.Unready, "the completion is not exactly one choice with a text")
+	ServingFailed   = fault.NewCode("conductor.serving_failed", fault.Unready, "the Conductor could not be asked")
+	TokenizerBroken = fault.NewCode("conductor.bad_tokenizer", fault.Invalid, "the tokenizer file cannot be read")
+
+	// Score, exchange rate, duel, adjudication.
+	NoEpisodes         = fault.NewCode("conductor.no_episodes", fault.Invalid, "there are no episodes to score")
+	NoRate             = fault.NewCode("conductor.no_rate", fault.Invalid, "a benchmark has no exchange rate")
+	AllExcluded        = fault.NewCode("conductor.all_excluded", fault.Invalid, "every benchmark is excluded from scoring")
+	Overfull           = fault.NewCode("conductor.overfull", fault.Invalid, "more rows were observed than the slice holds")
+	OneArmOnly         = fault.NewCode("conductor.one_arm_only", fault.Invalid, "a benchmark stands in one reference arm only")
+	NoReferenceCost    = fault.NewCode("conductor.no_cost", fault.Invalid, "the reference arms cost nothing on a benchmark")
+	MissingExtreme     = fault.NewCode("conductor.missing_extreme", fault.Invalid, "the fit needs both always-cheapest and always-strongest")
+	DuplicateTask      = fault.NewCode("conductor.duplicate_task", fault.Invalid, "a task stands twice in an arm")
+	Breadth            = fault.NewCode("conductor.breadth", fault.Invalid, "breadth needs two benchmarks")
+	EmptyBenchmark     = fault.NewCode("conductor.empty_benchmark", fault.Invalid, "a benchmark has no rows")
+	Misaligned         = fault.NewCode("conductor.misaligned", fault.Invalid, "the arms' rows of a benchmark are not aligned")
+	MisalignedGroups   = fault.NewCode("conductor.misaligned_groups", fault.Invalid, "the group labels of a benchmark are not aligned with its rows")
+	PartialGroups      = fault.NewCode("conductor.partial_groups", fault.Invalid, "some rows of a benchmark have a group label and some have none")
+	DuplicateBenchmark = fault.NewCode("conductor.duplicate_benchmark", fault.Invalid, "a benchmark stands twice in a duel")
+	NoSeed             = fault.NewCode("conductor.no_seed", fault.Invalid, "a duel needs a nonce or a seed")
+
+	// Graders.
+	NoVerdict = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
+
+	// Admission and world files.
+	Refused  = fault.NewCode("conductor.refused", fault.NotAllowed, "the artifact is refused")
+	BadWorld = fault.NewCode("conductor.bad_world", fault.Invalid, "the world's files are defective")
+)

@@ -1,0 +1,139 @@
+package canon
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/core/fault"
+)
+
+// Decode reads one JSON text strictly: duplicate members, lone surrogates, bytes that are not UTF-8,
+// numbers that overflow and anything behind the value are refused.
+// A literal with a fraction or an exponent is a float64, any other number an Int.
+func Decode(text []byte) (any, error) { return decode(text, false) }
+
+// DecodeLast is Decode, except that of members with equal keys the last counts.
+func DecodeLast(text []byte) (any, error) { return decode(text, true) }
+
+// DecodeObject is Decode for a document that must be an object.
+func DecodeObject(text []byte) (Object, error) {
+	v, err := Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(Object)
+	if !ok {
+		return nil, WrongType.Because(errNotObject)
+	}
+	return o, nil
+}
+
+func decode(text []byte, lastWins bool) (any, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(lastWins))
+	v, err := readValue(d)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return nil, Syntax.Because(errors.New("text behind the value"))
+	}
+	return v, nil
+}
+
+func readValue(d *jsontext.Decoder) (any, error) {
+	tok, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch tok.Kind() {
+	case 'n':
+		return nil, nil
+	case 't', 'f':
+		return tok.Bool(), nil
+	case '"':
+		return tok.String(), nil
+	case '0':
+		return number(tok.String())
+	case '[':
+		list := []any{}
+		for d.PeekKind() != ']' {
+			e, err := readValue(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+		}
+		_, err := d.ReadToken()
+		return list, err
+	}
+	o := Object{}
+	for d.PeekKind() != '}' {
+		key, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := key.String() // before the next read, which reuses the token's buffer
+		if o[name], err = readValue(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err = d.ReadToken()
+	return o, err
+}
+
+func number(s string) (any, error) {
+	if strings.ContainsAny(s, ".eE") {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return nil, NotFinite.With()
+		}
+		return f, nil
+	}
+	if s == "-0" {
+		s = "0"
+	}
+	return Int(s), nil
+}
+
+// refusal maps a reader's error to this room's codes.
+func refusal(err error) error {
+	var own *fault.Error
+	switch text := err.Error(); {
+	case errors.As(err, &own):
+		return err
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return DuplicateKey.Because(err)
+	case errors.Is(err, json.ErrUnknownName):
+		return UnknownMember.Because(err)
+	case strings.Contains(text, "UTF-8"), strings.Contains(text, "surrogate"):
+		return LoneSurrogate.Because(err)
+	}
+	var sem *json.SemanticError
+	if errors.As(err, &sem) {
+		return WrongType.Because(err)
+	}
+	return Syntax.Because(err)
+}
+
+// Strict reads text into the Go value that v points to: keys must match in case, and unknown or duplicate members,
+// bad UTF-8 and anything behind the value are refused.
+func Strict(text []byte, v any) error {
+	if err := json.Unmarshal(text, v, json.RejectUnknownMembers(true)); err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+// Lenient is Strict without the refusal of unknown members, for documents that others may extend.
+func Lenient(text []byte, v any) error {
+	if err := json.Unmarshal(text, v); err != nil {
+		return refusal(err)
+	}
+	return nil
+}
