@@ -52,7 +52,7 @@ var (
 	AllExcluded        = fault.NewCode("conductor.all_excluded", fault.Invalid, "every benchmark is excluded from scoring")
 	Overfull           = fault.NewCode("conductor.overfull", fault.Invalid, "more rows were observed than the slice holds")
 	OneArmOnly         = fault.NewCode("conductor.one_arm_only", fault.Invalid, "a benchmark stands in one reference arm only")
-	NoReferenceCost    = fault.NewCode("conductor.no_cost", fault.Invalid, "the reference arms cost nothing on a benchmark")
+	NoReferenceCost    = fault.NewCode("conductor.exchange.no_cost", fault.Invalid, "the reference arms cost nothing on a benchmark")
 	MissingExtreme     = fault.NewCode("conductor.missing_extreme", fault.Invalid, "the fit needs both always-cheapest and always-strongest")
 	DuplicateTask      = fault.NewCode("conductor.duplicate_task", fault.Invalid, "a task stands twice in an arm")
 	Breadth            = fault.NewCode("conductor.breadth", fault.Invalid, "breadth needs two benchmarks")
