@@ -38,6 +38,7 @@ var (
 	NoChoices        = fault.NewCode("conductor.no_choices", fault.Unready, "the provider's reply holds no choice")
 	GenerationFailed = fault.NewCode("conductor.generation_failed", fault.Unready, "the generation failed in mid-response")
 	NoCost           = fault.NewCode("conductor.no_cost", fault.Unready, "the provider's reply does not say what it cost")
+	BadReply         = fault.NewCode("conductor.bad_reply", fault.Unready, "the provider's reply is not a JSON object")
 
 	// Conductor replies.
 	NotPinned       = fault.NewCode("conductor.instructions_not_pinned", fault.Invalid, "the prompt does not begin with the pinned instructions")
@@ -62,9 +63,16 @@ var (
 	PartialGroups      = fault.NewCode("conductor.partial_groups", fault.Invalid, "some rows of a benchmark have a group label and some have none")
 	DuplicateBenchmark = fault.NewCode("conductor.duplicate_benchmark", fault.Invalid, "a benchmark stands twice in a duel")
 	NoSeed             = fault.NewCode("conductor.no_seed", fault.Invalid, "a duel needs a nonce or a seed")
+	BadRate            = fault.NewCode("conductor.bad_rate", fault.Invalid, "an exchange rate needs a lambda that is not negative and a positive cost per task")
+	BadSettings        = fault.NewCode("conductor.bad_settings", fault.Invalid, "a duel needs a margin that is not negative and one to a million rounds")
+	SameArm            = fault.NewCode("conductor.same_arm", fault.Invalid, "an arm cannot be compared with itself")
+	BadPayees          = fault.NewCode("conductor.bad_payees", fault.Invalid, "a hotkey stands under two uids")
 
 	// Graders.
-	NoVerdict = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
+	NoVerdict               = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
+	SandboxFailed           = fault.NewCode("conductor.sandbox_failed", fault.Unready, "the sandbox failed before there was anything to grade")
+	NotGradeable            = fault.NewCode("conductor.not_gradeable", fault.NotAllowed, "no program can grade this benchmark's answers")
+	VerbsWithoutEnvironment = fault.NewCode("conductor.verbs_without_environment", fault.Invalid, "a benchmark declares read verbs and an environment together, or neither")
 
 	// Admission and world files.
 	Refused  = fault.NewCode("conductor.refused", fault.NotAllowed, "the artifact is refused")
