@@ -1,0 +1,124 @@
+// Package serving says what a Conductor's endpoint is asked and what counts as its answer.
+//
+// Invariants:
+//   - The request is a function of the model's name and the prompt; greedy decoding and the limit of 576 tokens are in it.
+//   - A completion is exactly one choice with a text, returned untouched, from a model that was asked for.
+//   - Every other reply is an error; none of them becomes an empty text.
+//
+// One request, in the order of its bytes:
+//
+//	{"max_tokens":576,"model":"m","n":1,"prompt":"…","seed":0,"stream":false,"temperature":0.0,"top_k":-1,"top_p":1.0}
+package serving
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/conductor"
+	"assay/core/canon"
+	"assay/core/fault"
+)
+
+// MaxTokens is the generation limit of one turn, in tokens.
+const MaxTokens = 576
+
+// Body returns the request for the completions endpoint, in canonical ASCII JSON.
+// Bytes of prompt that are not UTF-8 are sent as U+FFFD; a rendered state has none.
+func Body(model, prompt string) []byte {
+	const fixed = 160 // longer than all that is not model or prompt
+	b := make([]byte, 0, fixed+len(model)+len(prompt)+len(prompt)/8)
+	b = append(b, `{"max_tokens":`...)
+	b = strconv.AppendInt(b, MaxTokens, 10)
+	b = append(b, `,"model":`...)
+	b = canon.AppendStringASCII(b, model)
+	b = append(b, `,"n":1,"prompt":`...)
+	b = canon.AppendStringASCII(b, prompt)
+	return append(b, `,"seed":0,"stream":false,"temperature":0.0,"top_k":-1,"top_p":1.0}`...)
+}
+
+// Check refuses a prompt that does not begin with the pinned instructions (conductor.NotPinned). It is called before
+// anything is sent. Empty instructions pin nothing and are refused too.
+func Check(prompt, instructions string) error {
+	if instructions == "" || !strings.HasPrefix(prompt, instructions) {
+		return conductor.NotPinned.With()
+	}
+	return nil
+}
+
+// Unknown is the number of tokens of a completion whose endpoint did not say it.
+const Unknown = -1
+
+// Completion is what a Conductor said.
+type Completion struct {
+	Text         string // untouched, also a leading blank and a cut at the limit
+	Model        string // the name that answered, one of the names that were asked for
+	Finish       string // finish reason, "" where none
+	Tokens       int64  // completion tokens, or Unknown
+	PromptTokens int64  // prompt tokens, or Unknown
+}
+
+type reply struct {
+	Model   *string `json:"model"`
+	Choices []struct {
+		Text   jsontext.Value `json:"text"`
+		Finish jsontext.Value `json:"finish_reason"`
+	} `json:"choices"`
+	Usage jsontext.Value `json:"usage"`
+}
+
+type usage struct {
+	Out jsontext.Value `json:"completion_tokens"`
+	In  jsontext.Value `json:"prompt_tokens"`
+}
+
+// surrogates keeps a model that writes half a surrogate pair from failing its own serving: the half becomes U+FFFD.
+var surrogates = jsontext.AllowInvalidUTF8(true)
+
+// Read reads the body of a 200 from the completions endpoint. names are the asked name and the aliases that the
+// endpoint listed when it became ready. Errors are conductor.WrongModel and conductor.BadCompletion.
+func Read(body []byte, names []string) (Completion, error) {
+	var r reply
+	if err := json.Unmarshal(body, &r, surrogates); err != nil {
+		return Completion{}, conductor.BadCompletion.Because(err)
+	}
+	if r.Model == nil {
+		return Completion{}, conductor.BadCompletion.Because(errors.New("no model is named"))
+	}
+	if !slices.Contains(names, *r.Model) {
+		return Completion{}, conductor.WrongModel.With(fault.Str("model", *r.Model))
+	}
+	if len(r.Choices) != 1 {
+		return Completion{}, conductor.BadCompletion.With(fault.Int("choices", int64(len(r.Choices))))
+	}
+	c := r.Choices[0]
+	if c.Text.Kind() != '"' {
+		return Completion{}, conductor.BadCompletion.Because(errors.New("the choice has no text"))
+	}
+	out := Completion{Text: str(c.Text), Model: *r.Model, Finish: str(c.Finish), Tokens: Unknown, PromptTokens: Unknown}
+	var u usage
+	if r.Usage.Kind() == '{' && json.Unmarshal(r.Usage, &u, surrogates) == nil {
+		out.Tokens, out.PromptTokens = count(u.Out), count(u.In)
+	}
+	return out, nil
+}
+
+func str(raw jsontext.Value) string {
+	if raw.Kind() != '"' {
+		return ""
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw) // an error means replaced halves of surrogate pairs
+	return string(b)
+}
+
+func count(raw jsontext.Value) int64 {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil || n < 0 {
+		return Unknown
+	}
+	return n
+}
