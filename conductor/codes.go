@@ -66,7 +66,6 @@ var (
 	BadRate            = fault.NewCode("conductor.bad_rate", fault.Invalid, "an exchange rate needs a lambda that is not negative and a positive cost per task")
 	BadSettings        = fault.NewCode("conductor.bad_settings", fault.Invalid, "a duel needs a margin that is not negative and one to a million rounds")
 	SameArm            = fault.NewCode("conductor.same_arm", fault.Invalid, "an arm cannot be compared with itself")
-	BadPayees          = fault.NewCode("conductor.bad_payees", fault.Invalid, "a hotkey stands under two uids")
 
 	// Graders.
 	NoVerdict               = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
