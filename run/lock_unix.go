@@ -1,0 +1,27 @@
+//go:build unix
+
+package run
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock takes the file for this process until it is closed.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return Locked.With()
+	}
+	return err
+}
+
+// syncDirectory makes the names in a directory durable.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
