@@ -1,0 +1,129 @@
+// Package score turns an arm's rows into one number: quality, less what it cost at the window's exchange rate.
+//
+// Invariants:
+//   - The denominator of every mean is the full list of rows it is given: no row is skipped because it scored nothing.
+//   - Every benchmark weighs the same, whatever its number of tasks.
+//   - Sums are exactly rounded, so the order of rows never changes a bit.
+//   - A benchmark without a rate is refused. It is never a silent zero and never a silent one.
+//
+// Format: docs/spec/score.md.
+package score
+
+import (
+	"cmp"
+	"slices"
+
+	"assay/conductor"
+	"assay/conductor/ending"
+	"assay/core/fault"
+)
+
+// Row is one episode's result in one arm.
+type Row struct {
+	TaskID    string
+	Benchmark string
+	Score     float64 // the best grade, 0 to 1
+	Spend     float64 // dollars that the arm's workers cost, replays included
+	Ending    ending.Ending
+	Group     string // cluster of tasks that stand or fall together, for instance a repository; "" for none
+}
+
+// Task is one task of a window's slice as scoring sees it.
+type Task struct {
+	ID        string
+	Benchmark string
+	Group     string // "" for none
+}
+
+// Line is an arm's account on one benchmark.
+type Line struct {
+	Benchmark string
+	N         int     // rows
+	Quality   float64 // mean score
+	Spend     float64 // mean dollars per task
+	Final     float64 // quality - lambda * spend / C
+}
+
+// Exclusion is a benchmark that is left out of scoring, and why.
+type Exclusion struct {
+	Benchmark string
+	Flags     []Flag
+}
+
+// Card is an arm's account: a line per scored benchmark in name order and their plain means.
+type Card struct {
+	Lines    []Line
+	Quality  float64
+	Final    float64
+	Excluded []Exclusion // in name order
+}
+
+// Of scores an arm. It refuses no rows, a score outside 0 to 1, a spend that is no number of dollars, a benchmark
+// without a rate, and an arm of which every benchmark is excluded.
+func Of(rows []Row, exchange Exchange) (Card, error) {
+	if len(rows) == 0 {
+		return Card{}, conductor.NoEpisodes.With()
+	}
+	columns, err := split(rows)
+	if err != nil {
+		return Card{}, err
+	}
+	var card Card
+	for _, c := range columns {
+		rate, err := exchange.Rate(c.benchmark)
+		if err != nil {
+			return Card{}, err
+		}
+		if rate.Excluded() {
+			card.Excluded = append(card.Excluded, Exclusion{c.benchmark, rate.Flags})
+			continue
+		}
+		line := Line{Benchmark: c.benchmark, N: len(c.scores), Quality: mean(c.scores), Spend: mean(c.spends)}
+		line.Final = rate.Final(line.Quality, line.Spend)
+		card.Lines = append(card.Lines, line)
+	}
+	if len(card.Lines) == 0 {
+		return Card{}, conductor.AllExcluded.With()
+	}
+	card.Quality = meanOf(card.Lines, func(l Line) float64 { return l.Quality })
+	card.Final = meanOf(card.Lines, func(l Line) float64 { return l.Final })
+	return card, nil
+}
+
+// column holds one benchmark's rows as columns.
+type column struct {
+	benchmark      string
+	scores, spends []float64
+}
+
+// split sorts rows into columns, one for each benchmark, in name order.
+func split(rows []Row) ([]column, error) {
+	at := map[string]int{}
+	var columns []column
+	for _, r := range rows {
+		if err := r.check(); err != nil {
+			return nil, err
+		}
+		i, ok := at[r.Benchmark]
+		if !ok {
+			i = len(columns)
+			at[r.Benchmark] = i
+			columns = append(columns, column{benchmark: r.Benchmark})
+		}
+		columns[i].scores = append(columns[i].scores, r.Score)
+		columns[i].spends = append(columns[i].spends, r.Spend)
+	}
+	slices.SortFunc(columns, func(a, b column) int { return cmp.Compare(a.benchmark, b.benchmark) })
+	return columns, nil
+}
+
+// check refuses a row whose numbers are not a grade and dollars.
+func (r Row) check() error {
+	if !(r.Score >= 0 && r.Score <= 1) {
+		return conductor.BadGrade.With(fault.Str("task", r.TaskID), fault.Float("score", r.Score))
+	}
+	if !dollars(r.Spend) {
+		return conductor.BadCost.With(fault.Str("task", r.TaskID), fault.Float("spend", r.Spend))
+	}
+	return nil
+}
