@@ -36,17 +36,43 @@ func IsLineEnd(r rune) bool {
 
 // CutLine returns the first line of s without its terminator, the rest behind it, and whether a terminator was there.
 func CutLine(s string) (line, rest string, found bool) {
-	for i, r := range s {
-		if !IsLineEnd(r) {
+	i, n := lineEnd(s)
+	return s[:i], s[i+n:], n > 0
+}
+
+const (
+	lows  = 0x2020202020202020
+	highs = 0x8080808080808080
+)
+
+// lineEnd returns where the first terminator of s starts and its length in bytes, or len(s) and 0.
+// Eight bytes at a time are passed over while none is below 0x20 or beyond ASCII.
+func lineEnd(s string) (at, size int) {
+	for i := 0; i < len(s); {
+		if len(s)-i >= 8 {
+			w := s[i : i+8]
+			x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+				uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+			if ((x-lows)|x)&highs == 0 {
+				i += 8
+				continue
+			}
+		}
+		c := s[i]
+		if c >= 0x20 && c < utf8.RuneSelf {
+			i++
 			continue
 		}
-		n := i + utf8.RuneLen(r)
-		if r == '\r' && n < len(s) && s[n] == '\n' {
-			n++
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if IsLineEnd(r) {
+			if r == '\r' && i+1 < len(s) && s[i+1] == '\n' {
+				n++
+			}
+			return i, n
 		}
-		return s[:i], s[n:], true
+		i += n
 	}
-	return s, "", false
+	return len(s), 0
 }
 
 // Lines splits s into lines. A terminator at the end starts no further line, and "" has no line.
@@ -61,7 +87,22 @@ func Lines(s string) []string {
 }
 
 // Trim removes white space at both ends of s.
-func Trim(s string) string { return strings.TrimFunc(s, IsSpace) }
+func Trim(s string) string {
+	for s != "" && s[0] < utf8.RuneSelf && asciiSpace[s[0]] {
+		s = s[1:]
+	}
+	for s != "" && s[len(s)-1] < utf8.RuneSelf && asciiSpace[s[len(s)-1]] {
+		s = s[:len(s)-1]
+	}
+	if s == "" || s[0] < utf8.RuneSelf && s[len(s)-1] < utf8.RuneSelf {
+		return s
+	}
+	return strings.TrimFunc(s, IsSpace)
+}
+
+var asciiSpace = [utf8.RuneSelf]bool{
+	'\t': true, '\n': true, '\v': true, '\f': true, '\r': true, 0x1c: true, 0x1d: true, 0x1e: true, 0x1f: true, ' ': true,
+}
 
 // TrimRight removes white space at the end of s.
 func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
@@ -71,9 +112,21 @@ func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }
 
 // CutField returns the first word of s and what follows it. word is "" when s holds no word.
 func CutField(s string) (word, rest string) {
-	s = strings.TrimLeftFunc(s, IsSpace)
-	if i := strings.IndexFunc(s, IsSpace); i >= 0 {
-		return s[:i], s[i:]
+	for s != "" && s[0] < utf8.RuneSelf && asciiSpace[s[0]] {
+		s = s[1:]
+	}
+	if s != "" && s[0] >= utf8.RuneSelf {
+		s = strings.TrimLeftFunc(s, IsSpace)
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= utf8.RuneSelf {
+			if j := strings.IndexFunc(s[i:], IsSpace); j >= 0 {
+				return s[:i+j], s[i+j:]
+			}
+			return s, ""
+		} else if asciiSpace[c] {
+			return s[:i], s[i:]
+		}
 	}
 	return s, ""
 }

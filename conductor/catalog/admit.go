@@ -1,0 +1,264 @@
+package catalog
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"assay/conductor"
+	"assay/conductor/profile"
+	"assay/core/canon"
+	"assay/core/fault"
+	"assay/core/name"
+	"assay/core/text"
+)
+
+// Reason is why a listing's row was left out.
+type Reason string
+
+// The reasons, in the order in which they are tried.
+const (
+	Structural    Reason = "structural"     // the row cannot be read; Detail says how
+	Suffix        Reason = "suffix"         // a rate-limited or asynchronous variant: ":free", ":batch"
+	ZeroPrice     Reason = "zero_price"     // both prices are zero: a floor of nothing under the exchange rate
+	NoTemperature Reason = "no_temperature" // the provider would refuse the pinned temperature
+	Modality      Reason = "modality"       // does not answer in text alone
+	BadID         Reason = "bad_id"         // strict: blanks, control characters or line ends would reach every prompt
+)
+
+// Drop is one row that was left out. Detail refines the reason, for instance "price_negative".
+type Drop struct {
+	Row    int
+	ID     string // "" where the row has none
+	Reason Reason
+	Detail string
+}
+
+// Admit reads a model listing ({"data": [row, ...]}) and returns the usable models sorted by id, and every row left out.
+// Prices in a listing are dollars for one token; the snapshot holds them for a million.
+// A listing of another shape is conductor.BadListing (the reference reads one without data as empty); an id that stands twice among usable rows conductor.DuplicateID.
+func Admit(listing []byte, p profile.Profile) (*Snapshot, []Drop, error) {
+	v, err := canon.DecodeLast(listing)
+	if err != nil {
+		return nil, nil, conductor.BadListing.Because(err)
+	}
+	o, ok := v.(canon.Object)
+	if !ok {
+		return nil, nil, conductor.BadListing.With()
+	}
+	rows, ok := o["data"].([]any)
+	if !ok && (p == profile.Strict || o["data"] != nil) {
+		return nil, nil, conductor.BadListing.With()
+	}
+	var entries []Entry
+	var drops []Drop
+	for i, row := range rows {
+		e, drop := admitRow(row, p)
+		if drop.Reason != "" {
+			drop.Row, drop.ID = i, e.ID
+			drops = append(drops, drop)
+			continue
+		}
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
+	s, err := New(entries, profile.Compat) // the strict checks were made row by row, as reasons
+	return s, drops, err
+}
+
+func admitRow(row any, p profile.Profile) (Entry, Drop) {
+	bad := func(detail string) Drop { return Drop{Reason: Structural, Detail: detail} }
+	o, ok := row.(canon.Object)
+	if !ok {
+		return Entry{}, bad("not_object")
+	}
+	id, ok := o["id"].(string)
+	if !ok {
+		return Entry{}, bad("no_id")
+	}
+	e := Entry{ID: id}
+	pricing, ok := o["pricing"].(canon.Object)
+	if !ok {
+		return e, bad("no_pricing")
+	}
+	var detail string
+	if e.In, detail = listedPrice(pricing, "prompt", p); detail != "" {
+		return e, bad(detail)
+	}
+	if e.Out, detail = listedPrice(pricing, "completion", p); detail != "" {
+		return e, bad(detail)
+	}
+	if e.Context, e.contextTrue, ok = contextLength(o["context_length"]); !ok || e.contextTrue && p == profile.Strict {
+		return e, bad("context_length")
+	}
+	if p == profile.Strict {
+		if flaw := name.CheckID(id); flaw != name.Sound {
+			return e, Drop{Reason: BadID, Detail: string(flaw)}
+		}
+	}
+	return e, Drop{Reason: usable(e, o)}
+}
+
+// usable returns the first reason why a readable row cannot serve, or "".
+func usable(e Entry, o canon.Object) Reason {
+	if strings.HasSuffix(e.ID, ":free") || strings.HasSuffix(e.ID, ":batch") {
+		return Suffix
+	}
+	if e.In <= 0 && e.Out <= 0 {
+		return ZeroPrice
+	}
+	if params, ok := o["supported_parameters"].([]any); ok && !slices.Contains(params, any("temperature")) {
+		return NoTemperature
+	}
+	if arch, ok := o["architecture"].(canon.Object); ok {
+		if out, ok := arch["output_modalities"].([]any); ok && !slices.Equal(out, []any{"text"}) {
+			return Modality
+		}
+	}
+	return ""
+}
+
+// listedPrice returns the dollars for a million tokens, or what is wrong with the listed price.
+func listedPrice(pricing canon.Object, key string, p profile.Profile) (perMillion float64, detail string) {
+	v, there := pricing[key]
+	if !there {
+		return 0, "price_missing"
+	}
+	f, ok := readPrice(v, p)
+	switch {
+	case !ok:
+		return 0, "price_unreadable"
+	case math.IsNaN(f):
+		return 0, "price_nan"
+	case f < 0:
+		return 0, "price_negative"
+	case p == profile.Strict && math.IsInf(f*1e6, 1):
+		return 0, "price_infinite"
+	case p == profile.Strict && math.Signbit(f):
+		return 0, "price_negative"
+	}
+	return f * 1e6, ""
+}
+
+func readPrice(v any, p profile.Profile) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case canon.Int:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
+	case bool:
+		if v {
+			return 1, p == profile.Compat
+		}
+		return 0, p == profile.Compat
+	case string:
+		if p == profile.Strict {
+			return decimal(v)
+		}
+		return permissive(v)
+	}
+	return 0, false
+}
+
+// decimal reads a plain decimal number: digits with an optional sign, point and exponent.
+func decimal(s string) (float64, bool) {
+	if s == "" || strings.Trim(s, "0123456789.eE+-") != "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}
+
+// permissive reads what the reference's number reader takes: blanks around, single underscores between digits,
+// any Unicode decimal digits, and the words inf, infinity and nan with a sign in any case. Hexadecimal is not taken.
+func permissive(s string) (float64, bool) {
+	var b strings.Builder
+	prevDigit := false
+	trimmed := []rune(text.Trim(s))
+	for i, r := range trimmed {
+		switch {
+		case r == '_':
+			if !prevDigit || i+1 == len(trimmed) || !unicode.IsDigit(trimmed[i+1]) {
+				return 0, false
+			}
+			continue
+		case unicode.IsDigit(r):
+			b.WriteByte('0' + digitValue(r))
+		default:
+			b.WriteRune(r)
+		}
+		prevDigit = unicode.IsDigit(r)
+	}
+	plain := b.String()
+	switch strings.ToLower(strings.TrimLeft(plain, "+-")) {
+	case "inf", "infinity", "nan":
+		if strings.Count(plain, "+")+strings.Count(plain, "-") > 1 {
+			return 0, false
+		}
+		f, err := strconv.ParseFloat(plain, 64)
+		return f, err == nil
+	}
+	if plain == "" || strings.Trim(plain, "0123456789.eE+-") != "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(plain, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, false
+	}
+	return f, true
+}
+
+// digitValue returns the value of a Unicode decimal digit: digits come in runs of ten that start at a zero.
+func digitValue(r rune) byte {
+	for _, t := range unicode.Nd.R16 {
+		if rune(t.Lo) <= r && r <= rune(t.Hi) {
+			return byte((r - rune(t.Lo)) % 10)
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if rune(t.Lo) <= r && r <= rune(t.Hi) {
+			return byte((r - rune(t.Lo)) % 10)
+		}
+	}
+	return 0
+}
+
+// contextLength reads a positive whole number; the reference also lets true through.
+func contextLength(v any) (n int64, isTrue, ok bool) {
+	switch v := v.(type) {
+	case canon.Int:
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		return n, false, err == nil && n > 0
+	case bool:
+		return 1, v, v
+	}
+	return 0, false, false
+}
+
+// quoteInfinity makes the bare word that an infinite price is frozen as readable for a JSON reader.
+func quoteInfinity(frozen string) string {
+	return strings.NewReplacer(
+		`"price_in_per_mtok":Infinity`, `"price_in_per_mtok":"Infinity"`,
+		`"price_out_per_mtok":Infinity`, `"price_out_per_mtok":"Infinity"`,
+	).Replace(frozen)
+}
+
+// Count counts the rows left out by reason.
+func Count(drops []Drop) map[Reason]int {
+	counts := make(map[Reason]int)
+	for _, d := range drops {
+		counts[d.Reason]++
+	}
+	return counts
+}
+
+// CheckBudget refuses a window-constant prompt part of this many characters when its estimate exceeds TokenBudget.
+func CheckBudget(characters int) error {
+	if n := EstimateTokens(characters); n > TokenBudget {
+		return conductor.CatalogTooLarge.With(fault.Int("estimated_tokens", int64(n)), fault.Int("limit", TokenBudget))
+	}
+	return nil
+}

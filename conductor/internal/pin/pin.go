@@ -1,0 +1,54 @@
+// Package pin holds the one maker of pinned tasks, out of reach of everything but the Conductor's rules.
+//
+// Invariants:
+//   - A pinned task's prompt is the benchmark's statement, byte for byte; nothing can change it.
+//   - The zero Task is refused by every consumer.
+package pin
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"assay/conductor"
+	"assay/core/fault"
+)
+
+// Spec is a task as a benchmark gives it.
+type Spec struct {
+	ID, Benchmark, Prompt string
+	Tools                 []string // what a Conductor is shown and a worker may use, in declared order
+	Group                 string   // cluster label such as a repository; "" for none
+}
+
+// Task is a task that a window's slice has pinned.
+type Task struct{ spec *Spec }
+
+// New pins a task. A task without id or benchmark, or with text that is not UTF-8, is conductor.BadTask.
+func New(s Spec) (Task, error) {
+	if s.ID == "" || s.Benchmark == "" || !utf8.ValidString(s.ID) || !utf8.ValidString(s.Benchmark) || !utf8.ValidString(s.Prompt) {
+		return Task{}, conductor.BadTask.With(fault.Str("task_id", s.ID))
+	}
+	s.Tools = slices.Clone(s.Tools)
+	return Task{&s}, nil
+}
+
+// IsZero reports whether t is no task.
+func (t Task) IsZero() bool { return t.spec == nil }
+
+// ID returns the task's id.
+func (t Task) ID() string { return t.spec.ID }
+
+// Benchmark returns the benchmark's name.
+func (t Task) Benchmark() string { return t.spec.Benchmark }
+
+// Prompt returns the statement that workers are sent.
+func (t Task) Prompt() string { return t.spec.Prompt }
+
+// Tools returns the declared tools in order. The caller must not change the slice.
+func (t Task) Tools() []string { return t.spec.Tools }
+
+// Group returns the cluster label, "" for none.
+func (t Task) Group() string { return t.spec.Group }
+
+// Declares reports whether the task declares the tool.
+func (t Task) Declares(tool string) bool { return slices.Contains(t.spec.Tools, tool) }
