@@ -58,6 +58,15 @@ type Card struct {
 	Excluded []Exclusion // in name order
 }
 
+// N is the number of rows that the card stands on: those of benchmarks that are not excluded.
+func (c Card) N() int {
+	n := 0
+	for _, l := range c.Lines {
+		n += l.N
+	}
+	return n
+}
+
 // Of scores an arm. It refuses no rows, a score outside 0 to 1, a spend that is no number of dollars, a benchmark
 // without a rate, and an arm of which every benchmark is excluded.
 func Of(rows []Row, exchange Exchange) (Card, error) {
@@ -101,7 +110,7 @@ func split(rows []Row) ([]column, error) {
 	at := map[string]int{}
 	var columns []column
 	for _, r := range rows {
-		if err := r.check(); err != nil {
+		if err := r.Check(); err != nil {
 			return nil, err
 		}
 		i, ok := at[r.Benchmark]
@@ -117,8 +126,8 @@ func split(rows []Row) ([]column, error) {
 	return columns, nil
 }
 
-// check refuses a row whose numbers are not a grade and dollars.
-func (r Row) check() error {
+// Check refuses a row whose numbers are not a grade and dollars.
+func (r Row) Check() error {
 	if !(r.Score >= 0 && r.Score <= 1) {
 		return conductor.BadGrade.With(fault.Str("task", r.TaskID), fault.Float("score", r.Score))
 	}
