@@ -232,3 +232,17 @@ func (t *Tracker) Take(f Failure) (forced bool) {
 
 // Failures returns how many turns in a row have failed.
 func (t *Tracker) Failures() int { return t.failures }
+
+// EstimateTokens is the estimate of reasoning where neither a tokenizer nor the endpoint counts: ceil(UTF-8 bytes / 4).
+func EstimateTokens(reason string) int { return (len(reason) + 3) / 4 }
+
+// EndpointReason derives the tokens of reasoning from the endpoint's count for the whole turn: the share of the action line,
+// which is estimated, is taken off. It never exceeds the endpoint's count.
+func EndpointReason(turn string, turnTokens int, p profile.Profile) int {
+	reason := reasonPart(turn, p)
+	if reason == "" {
+		return 0
+	}
+	actionBytes := len(text.Trim(turn)) - len(reason)
+	return max(0, turnTokens-(actionBytes+3)/4)
+}

@@ -50,7 +50,7 @@ type Effect struct {
 	Key        outcome.Key    // Call without observations: the draw that a table may replay; Fill
 	Inspection reading.Call   // Inspect
 	Answer     string         // Grade
-	Row        outcome.Row    // Fill
+	Row        *outcome.Row   // Fill; not to be changed
 }
 
 // Told is what an Event says.
@@ -83,7 +83,7 @@ type Event struct {
 	Provider  string
 	Truncated bool
 	Score     float64
-	Row       outcome.Row
+	Row       *outcome.Row // Replayed; not changed here
 }
 
 // Settings of an episode.
@@ -272,14 +272,14 @@ func (m *Machine) failed(e Event) (step.Ready[Effect], error) {
 	return m.finish(0)
 }
 
-func (m *Machine) replayed(r outcome.Row) (step.Ready[Effect], error) {
+func (m *Machine) replayed(r *outcome.Row) (step.Ready[Effect], error) {
 	if r.Cost < 0 {
 		return step.Ready[Effect]{}, conductor.BadCost.With(fault.Str("task_id", m.task.ID()))
 	}
 	for _, o := range r.Observations {
 		m.current.request = m.current.request.Observe(o)
 	}
-	m.current.row, m.current.replay = r, true
+	m.current.row, m.current.replay = *r, true
 	return m.finish(r.Grade)
 }
 
@@ -301,7 +301,8 @@ func (m *Machine) finish(score float64) (step.Ready[Effect], error) {
 	m.result.Score = max(m.result.Score, score)
 	m.view.Delegated(s.Kind, s.Model, s.Success, s.Cost)
 	if m.set.UseTable && !c.refused && !c.replay {
-		return m.want(Effect{Do: Fill, Key: c.key, Row: c.row}), nil
+		row := c.row
+		return m.want(Effect{Do: Fill, Key: c.key, Row: &row}), nil
 	}
 	return m.next(), nil
 }

@@ -43,6 +43,8 @@ type Renderer struct {
 	chars    int
 	snapshot *catalog.Snapshot
 	hashed   hash.Cloner // SHA-256 after the prefix
+
+	prefixDigest string
 }
 
 // NewRenderer renders the window-constant part. Under profile.Strict it must fit catalog.TokenBudget
@@ -61,7 +63,7 @@ func NewRenderer(instructions string, s *catalog.Snapshot, p profile.Profile) (*
 	}
 	h := sha256.New()
 	h.Write(b)
-	r.hashed = h.(hash.Cloner)
+	r.hashed, r.prefixDigest = h.(hash.Cloner), hex.EncodeToString(h.Sum(nil))
 	return r, nil
 }
 
@@ -70,6 +72,9 @@ func (r *Renderer) Snapshot() *catalog.Snapshot { return r.snapshot }
 
 // Prefix returns the window-constant part.
 func (r *Renderer) Prefix() string { return r.prefix }
+
+// PrefixDigest returns the hexadecimal SHA-256 of the window-constant part.
+func (r *Renderer) PrefixDigest() string { return r.prefixDigest }
 
 // PrefixChars returns the length of the window-constant part in characters.
 func (r *Renderer) PrefixChars() int { return r.chars }

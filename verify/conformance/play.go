@@ -103,7 +103,7 @@ func (p *player) answer(d episode.Effect) episode.Event {
 		return episode.Event{Told: episode.Observed, Text: said.Output, Truncated: said.Truncated}
 	case episode.Fill:
 		p.fills++
-		p.fill(d.Key, d.Row)
+		p.fill(d.Key, *d.Row)
 		return episode.Event{Told: episode.Filled}
 	}
 	if slices.Contains(p.GradeErrors, d.Answer) {
@@ -356,7 +356,7 @@ func (w *windowRun) player(a armIn, m *episode.Machine, sum *totals) *player {
 		p.hits++
 		w.table.Hit()
 		sum.replayed = sum.replayed.Plus(r.Cost)
-		return episode.Event{Told: episode.Replayed, Row: r}, true
+		return episode.Event{Told: episode.Replayed, Row: &r}, true
 	}
 	p.fill = w.table.Put
 	return p

@@ -1,0 +1,159 @@
+// Package trace writes and reads what is published of an episode: one line of JSON, step by step.
+//
+//	{"v":2,"task_id":"t-1","benchmark":"hle","task_sha256":"…","graded_score":1.0,"spend_usd":0.0188,"stopped_reason":"stop",
+//	 "steps":[{"step_index":0,"rendered_state_digest":"…","raw_output":"DELEGATE a/b","reason_tokens":0,"reason_source":"estimate",
+//	 "action":{"kind":"delegate","model_id":"a/b"},"model_id":"a/b","success":true,"score":1.0,"cost_usd":0.0188,
+//	 "parse_failed":false,"failure":null,"observations":[]}, …]}
+//
+// Invariants:
+//   - The rendered state is published as its digest: its text is a function of the window's header, the task and the steps before.
+//   - A worker's answer is never in a trace.
+//   - A trace that was read and written again has the same bytes.
+//
+// Specification: docs/spec/trace.md.
+package trace
+
+import (
+	"strconv"
+
+	"assay/conductor/action"
+	"assay/conductor/episode"
+	"assay/conductor/reading"
+	"assay/core/canon"
+	"assay/core/digest"
+)
+
+// Version is the version of the format.
+const Version = 2
+
+// TaskDigest names a task's statement: the hexadecimal SHA-256 of its prompt's bytes.
+func TaskDigest(prompt string) string { return digest.HexOfBytes([]byte(prompt)) }
+
+// Append appends an episode's line, with its line end.
+func Append(dst []byte, r *episode.Result) []byte {
+	dst = append(dst, `{"v":2,"task_id":`...)
+	dst = canon.AppendStringUTF8(dst, r.Task.ID())
+	dst = append(dst, `,"benchmark":`...)
+	dst = canon.AppendStringUTF8(dst, r.Task.Benchmark())
+	dst = append(dst, `,"task_sha256":"`...)
+	dst = digest.Sum[string]([]byte(r.Task.Prompt())).AppendHex(dst)
+	dst = append(dst, `","graded_score":`...)
+	dst = canon.AppendFloat(dst, r.Score)
+	dst = append(dst, `,"spend_usd":`...)
+	dst = r.Spent.AppendDollars(dst)
+	dst = append(dst, `,"stopped_reason":"`...)
+	dst = append(dst, r.Ending...)
+	dst = append(dst, '"')
+	if r.InfrastructureFailed {
+		dst = append(dst, `,"infrastructure_failed":true`...)
+	}
+	dst = append(dst, `,"steps":[`...)
+	for i := range r.Steps {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendStep(dst, i, &r.Steps[i])
+	}
+	return append(dst, "]}\n"...)
+}
+
+func appendStep(dst []byte, i int, s *episode.Step) []byte {
+	dst = append(dst, `{"step_index":`...)
+	dst = strconv.AppendInt(dst, int64(i), 10)
+	dst = append(dst, `,"rendered_state_digest":"`...)
+	dst = s.Prompt.AppendHex(dst)
+	dst = append(dst, `","raw_output":`...)
+	dst = canon.AppendStringUTF8(dst, s.Raw)
+	if s.Reason.Source != action.Unmeasured {
+		dst = append(dst, `,"reason_tokens":`...)
+		dst = strconv.AppendInt(dst, int64(s.Reason.Tokens), 10)
+		dst = append(append(append(dst, `,"reason_source":"`...), s.Reason.Source.String()...), '"')
+	}
+	if s.Kind == action.None {
+		dst = append(dst, `,"action":null,"model_id":null,"success":false,"cost_usd":0.0,"parse_failed":true,"parse_failure":"`...)
+		return append(append(dst, s.ParseFailure.String()...), `","failure":null,"observations":[]}`...)
+	}
+	dst = append(append(append(dst, `,"action":{"kind":"`...), s.Kind.String()...), `","model_id":`...)
+	dst = appendOrNull(dst, s.Model)
+	dst = appendOrNull(append(dst, `},"model_id":`...), s.Model)
+	dst = strconv.AppendBool(append(dst, `,"success":`...), s.Success)
+	dst = canon.AppendFloat(append(dst, `,"score":`...), s.Score)
+	dst = s.Cost.AppendDollars(append(dst, `,"cost_usd":`...))
+	dst = append(dst, `,"parse_failed":false,"failure":`...)
+	dst = appendFailure(dst, s)
+	dst = append(dst, `,"observations":[`...)
+	for j, o := range s.Observations {
+		if j > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendObservation(dst, o)
+	}
+	dst = append(dst, ']')
+	return append(appendUsage(dst, s), '}')
+}
+
+// appendFailure writes null, or the failure's text: a meter's refusal starts with "refused: ".
+func appendFailure(dst []byte, s *episode.Step) []byte {
+	switch {
+	case s.Refused:
+		return canon.AppendStringUTF8(dst, "refused: "+s.Failure)
+	case s.Failed:
+		return canon.AppendStringUTF8(dst, s.Failure)
+	}
+	return append(dst, "null"...)
+}
+
+func appendUsage(dst []byte, s *episode.Step) []byte {
+	if s.Model == "" {
+		return dst
+	}
+	dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(s.Attempt), 10)
+	dst = strconv.AppendInt(append(dst, `,"tokens_in":`...), s.TokensIn, 10)
+	dst = strconv.AppendInt(append(dst, `,"tokens_out":`...), s.TokensOut, 10)
+	if s.Served != "" {
+		dst = canon.AppendStringUTF8(append(dst, `,"served_model":`...), s.Served)
+	}
+	if s.Provider != "" {
+		dst = canon.AppendStringUTF8(append(dst, `,"provider":`...), s.Provider)
+	}
+	if s.Replayed {
+		dst = append(dst, `,"replayed":true`...)
+	}
+	return dst
+}
+
+func appendOrNull(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "null"...)
+	}
+	return canon.AppendStringUTF8(dst, s)
+}
+
+func appendObservation(dst []byte, o reading.Observation) []byte {
+	dst = canon.AppendStringUTF8(append(dst, `{"call":{"name":`...), o.Call.Name)
+	dst = canon.AppendStringUTF8(append(dst, `,"arg":`...), o.Call.Arg)
+	dst = append(append(append(dst, `,"start":`...), o.Call.Start...), '}')
+	dst = canon.AppendStringUTF8(append(dst, `,"response_sha256":`...), o.ReplyDigest)
+	dst = canon.AppendStringUTF8(append(dst, `,"output":`...), o.Output)
+	return append(strconv.AppendBool(append(dst, `,"truncated":`...), o.Truncated), '}')
+}
+
+// Header is the first line of a trace file: with it and the tasks, every prompt of the file can be rebuilt.
+type Header struct {
+	Window       canon.Object // the schedule entry
+	Nonce        string
+	Instructions string
+	Catalog      string // frozen
+	Arm          string // who played
+}
+
+// Line returns the header's line, with its line end.
+func (h Header) Line() ([]byte, error) {
+	b, err := canon.UTF8(canon.Object{
+		"v": Version, "schedule": h.Window, "nonce": h.Nonce, "instructions": h.Instructions, "catalog": h.Catalog, "arm": h.Arm,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}

@@ -1,0 +1,293 @@
+// Package play runs a Conductor over a slice: it is where the rules of episode and arm meet endpoints, processes and the clock.
+//
+// Invariants:
+//   - A worker call that costs money is journaled before it is made when the arm has a journal, and is never made again.
+//   - A serving failure ends the arm with an error; it never becomes an empty turn or a zero.
+//   - Results come back in the slice's order, whatever ran beside what.
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assay/conductor/action"
+	"assay/conductor/arm"
+	"assay/conductor/episode"
+	"assay/conductor/outcome"
+	"assay/conductor/profile"
+	"assay/conductor/reading"
+	"assay/conductor/state"
+	"assay/conductor/task"
+	"assay/conductor/worker"
+	"assay/core/money"
+	"assay/run"
+)
+
+// Ask is one turn that a Conductor is asked for.
+type Ask struct {
+	Prompt state.Prompt
+	TaskID string
+	Step   int // from 1
+}
+
+// Said is a Conductor's turn.
+type Said struct {
+	Text   string
+	Tokens int // completion tokens as the endpoint counted them, or below 0
+}
+
+// Conductor answers prompts. It must be safe for concurrent use.
+type Conductor interface {
+	// Turn returns what the Conductor says. Its error is a serving failure and ends the arm.
+	Turn(ctx context.Context, a Ask) (Said, error)
+}
+
+// Workers answer worker requests. They must be safe for concurrent use.
+type Workers interface {
+	// Call returns an Answered, Failed or Refused event. Its error means that nothing is known and ends the arm.
+	Call(ctx context.Context, r worker.Request) (episode.Event, error)
+}
+
+// Grader scores answers. It must be a function of its arguments and safe for concurrent use.
+type Grader interface {
+	// Grade returns a score in [0,1]. Its error is infrastructure: the task leaves the slice.
+	Grade(ctx context.Context, r worker.Request, answer string) (float64, error)
+}
+
+// Inspector runs reads. It must be safe for concurrent use.
+type Inspector interface {
+	Inspect(ctx context.Context, t task.Pinned, c reading.Call) (output string, truncated bool, err error)
+}
+
+// Counter counts the tokens of reasoning with the reference's tokenizer.
+type Counter interface{ Count(text string) int }
+
+// Arm is what one arm is run with.
+type Arm struct {
+	Conductor   Conductor
+	Workers     Workers
+	Grader      Grader
+	Inspector   Inspector // nil: reads are answers
+	Counter     Counter   // nil: the endpoint's count, else an estimate
+	Renderer    *state.Renderer
+	Profile     profile.Profile
+	Concurrency int
+	Allowance   money.Pico
+	Limited     bool
+	// Journal makes the arm survive a crash; ID names it there. Paid says that a worker call costs money.
+	Journal run.Journal
+	ID      string
+	Paid    bool
+	// Table, when set, is shared by the arms of a window. Callers see it unlocked only between arms.
+	Table *outcome.Table
+	// Finished is told of every episode that ended or was cut off, from any goroutine, with its place in the slice.
+	Finished func(i int, r *episode.Result)
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Run plays the slice and returns one result for each task, in the slice's order.
+func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	width := max(1, min(a.Concurrency, len(slice)))
+	r := &running{
+		Arm: a, slice: slice, results: make([]*episode.Result, len(slice)), began: a.Now(),
+		plan: arm.New(len(slice), arm.Settings{Concurrency: a.Concurrency, Allowance: a.Allowance, Limited: a.Limited}),
+		jobs: make(chan job, width), done: make(chan ended, width),
+	}
+	for range width { // goroutines that stay keep their grown stacks
+		go r.work(ctx)
+	}
+	defer close(r.jobs)
+	var failed error
+	inFlight := 0
+	for {
+		if failed == nil {
+			inFlight += r.start()
+		}
+		if inFlight == 0 {
+			break
+		}
+		e := <-r.done
+		inFlight--
+		if e.err != nil && failed == nil {
+			failed = e.err
+			cancel(e.err)
+		}
+		if failed == nil {
+			r.plan.Done(r.results[e.i].Spent)
+		}
+	}
+	if failed == nil && ctx.Err() != nil {
+		failed = context.Cause(ctx)
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return r.results, nil
+}
+
+// job is one episode to play with what is left of the allowance.
+type job struct {
+	i    int
+	left money.Pico
+}
+
+type ended struct {
+	i   int
+	err error
+}
+
+// running is one arm under way. Only the goroutine of Run touches plan; each results element is written once, before done is told.
+type running struct {
+	*Arm
+	slice   []task.Pinned
+	results []*episode.Result
+	plan    *arm.Arm
+	began   time.Time
+	jobs    chan job
+	done    chan ended
+	tableMu sync.Mutex
+}
+
+// start hands out what may begin now, settles what is cut off, and returns how many episodes it handed out.
+func (r *running) start() int {
+	s, cut := r.plan.Next(r.Now().Sub(r.began))
+	for i := cut.First; i < cut.First+cut.N; i++ {
+		r.results[i] = episode.Zeroed(r.slice[i], cut.Ending)
+		r.finished(i)
+	}
+	for i := s.First; i < s.First+s.N; i++ {
+		r.jobs <- job{i, s.Left} // never blocks: no more are in flight than jobs holds
+	}
+	return s.N
+}
+
+// work plays episodes until the arm is over.
+func (r *running) work(ctx context.Context) {
+	for j := range r.jobs {
+		err := r.episode(ctx, j.i, j.left)
+		if err == nil {
+			r.finished(j.i)
+		} else {
+			err = fmt.Errorf("task %s: %w", r.slice[j.i].ID(), err)
+		}
+		r.done <- ended{j.i, err}
+	}
+}
+
+func (r *running) finished(i int) {
+	if r.Finished != nil {
+		r.Finished(i, r.results[i])
+	}
+}
+
+// episode plays one task.
+func (r *running) episode(ctx context.Context, i int, left money.Pico) error {
+	t := r.slice[i]
+	m := episode.New(t, r.Renderer, episode.Settings{
+		Profile: r.Profile, Budget: left, Limited: r.Limited, Inspector: r.Inspector != nil, UseTable: r.Table != nil,
+	})
+	p := &player{running: r, task: t, since: r.Now()}
+	loop := run.Loop[episode.Event, episode.Effect]{Act: p.act}
+	var id, bound string
+	if r.Journal != nil {
+		loop.Durable = p.durable()
+		id, bound = r.ID+"/"+t.ID(), about(t, r.Renderer)
+	}
+	if err := loop.Run(ctx, id, bound, m); err != nil {
+		return err
+	}
+	r.results[i] = m.Result()
+	return nil
+}
+
+// player carries out the effects of one episode.
+type player struct {
+	*running
+	task  task.Pinned
+	since time.Time
+	base  time.Duration // time that a resumed episode had already taken
+}
+
+func (p *player) elapsed() time.Duration { return p.base + p.Now().Sub(p.since) }
+
+func (p *player) act(ctx context.Context, d episode.Effect) (e episode.Event, err error) {
+	switch d.Do {
+	case episode.Ask:
+		e, err = p.ask(ctx, d)
+	case episode.Call:
+		e, err = p.call(ctx, d)
+	case episode.Inspect:
+		e = p.inspect(ctx, d)
+	case episode.Grade:
+		e = p.grade(ctx, d)
+	case episode.Fill:
+		p.tableMu.Lock()
+		p.Table.Put(d.Key, *d.Row)
+		p.tableMu.Unlock()
+		e = episode.Event{Told: episode.Filled}
+	}
+	if err == nil && ctx.Err() != nil && (e.Told == episode.InspectorFailed || e.Told == episode.GraderFailed) {
+		err = context.Cause(ctx) // an interrupt is nobody's infrastructure failure
+	}
+	e.Now = p.elapsed()
+	return e, err
+}
+
+func (p *player) ask(ctx context.Context, d episode.Effect) (episode.Event, error) {
+	said, err := p.Conductor.Turn(ctx, Ask{Prompt: d.Prompt, TaskID: p.task.ID(), Step: d.Step + 1})
+	if err != nil {
+		return episode.Event{}, fmt.Errorf("asking the Conductor for step %d: %w", d.Step+1, err)
+	}
+	return episode.Event{Told: episode.Turn, Text: said.Text, Reason: p.measure(said)}, nil
+}
+
+// measure counts the reasoning of a turn by the best means there is.
+func (p *player) measure(said Said) action.Measure {
+	switch {
+	case p.Counter != nil:
+		return action.Measure{Tokens: action.MeasureReason(said.Text, p.Profile, p.Counter.Count), Source: action.Tokenizer}
+	case said.Tokens >= 0:
+		return action.Measure{Tokens: action.EndpointReason(said.Text, said.Tokens, p.Profile), Source: action.Endpoint}
+	}
+	return action.Measure{Tokens: action.MeasureReason(said.Text, p.Profile, action.EstimateTokens), Source: action.Estimate}
+}
+
+func (p *player) call(ctx context.Context, d episode.Effect) (episode.Event, error) {
+	if p.Table != nil && len(d.Request.Observations()) == 0 {
+		p.tableMu.Lock()
+		row, there := p.Table.Get(d.Key)
+		if there {
+			p.Table.Hit()
+		}
+		p.tableMu.Unlock()
+		if there {
+			return episode.Event{Told: episode.Replayed, Row: &row}, nil
+		}
+	}
+	return p.Workers.Call(ctx, d.Request)
+}
+
+func (p *player) inspect(ctx context.Context, d episode.Effect) episode.Event {
+	out, truncated, err := p.Inspector.Inspect(ctx, p.task, d.Inspection)
+	if err != nil {
+		return episode.Event{Told: episode.InspectorFailed}
+	}
+	return episode.Event{Told: episode.Observed, Text: out, Truncated: truncated}
+}
+
+func (p *player) grade(ctx context.Context, d episode.Effect) episode.Event {
+	s, err := p.Grader.Grade(ctx, d.Request, d.Answer)
+	if err != nil {
+		return episode.Event{Told: episode.GraderFailed}
+	}
+	return episode.Event{Told: episode.Graded, Score: s}
+}
+
+// ErrInterrupted is the cause of a run that a person stopped.
+var ErrInterrupted = errors.New("interrupted")

@@ -1,0 +1,95 @@
+package play
+
+import (
+	"context"
+
+	"assay/conductor"
+	"assay/conductor/episode"
+	"assay/conductor/grade"
+	"assay/conductor/profile"
+	"assay/conductor/worker"
+	"assay/conductor/world"
+	"assay/core/fault"
+	"assay/llm"
+)
+
+// Live calls workers at an endpoint.
+type Live struct {
+	Client  llm.Client
+	Profile profile.Profile
+}
+
+// Call makes the call. What the provider did wrong is the model's outcome; that the key has no money is a refusal.
+func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error) {
+	reply, err := l.Client.Send(ctx, llm.Request{Path: llm.ChatPath, Body: r.Body()})
+	if err != nil {
+		if ctx.Err() != nil {
+			return episode.Event{}, context.Cause(ctx)
+		}
+		f, ok := failureOf(err)
+		if !ok {
+			return episode.Event{}, err
+		}
+		if f.Class == llm.Unfunded {
+			return episode.Event{Told: episode.Refused, Text: "unfunded: " + f.Error()}, nil
+		}
+		return episode.Event{Told: episode.Failed, Text: f.Error()}, nil
+	}
+	said, err := worker.ReadReply(reply.Body, l.Profile)
+	e := episode.Event{
+		Told: episode.Answered, Text: said.Text, Dollars: said.Cost,
+		TokensIn: said.TokensIn, TokensOut: said.ChargedOut, Served: said.ServedModel, Provider: said.Provider,
+	}
+	if err != nil {
+		e.Told, e.Text = episode.Failed, said.Failure
+	}
+	return e, nil
+}
+
+// Recorded answers from a world's recorded outcomes, at their recorded cost. A model that is asked again gives the same answer
+// and is charged again: the world knows no second draw.
+type Recorded struct{ World *world.World }
+
+func (w Recorded) outcome(r worker.Request) *world.Outcome {
+	t, okT := w.World.Task(r.Task().ID())
+	m, okM := w.World.Model(r.Model().String())
+	if !okT || !okM {
+		return nil
+	}
+	return w.World.Outcome(t, m)
+}
+
+// Call looks the outcome up. One that is not recorded is an error: it is never an empty answer.
+func (w Recorded) Call(_ context.Context, r worker.Request) (episode.Event, error) {
+	o := w.outcome(r)
+	if o == nil {
+		return episode.Event{}, conductor.BadWorld.With(fault.Str("task_id", r.Task().ID()), fault.Str("model", r.Model().String()))
+	}
+	e := episode.Event{Told: episode.Answered, Text: o.Text, Dollars: o.Cost.Dollars(), TokensIn: o.TokensIn, TokensOut: o.TokensOut}
+	if !o.OK {
+		e.Told, e.Text = episode.Failed, o.Failure
+	}
+	return e, nil
+}
+
+// Metrics grades answers by the metric that the world names for the task. Where a metric cannot be computed here, the
+// recorded score of the answer counts.
+type Metrics struct{ World *world.World }
+
+// Grade scores an answer.
+func (g Metrics) Grade(_ context.Context, r worker.Request, answer string) (float64, error) {
+	i, ok := g.World.Task(r.Task().ID())
+	if !ok {
+		return 0, conductor.BadWorld.With(fault.Str("task_id", r.Task().ID()))
+	}
+	t := &g.World.Tasks[i]
+	if s, ok := grade.Mark(t.Metric, t.Reference, answer); ok {
+		return s, nil
+	}
+	if g.World.Recorded() {
+		if o := (Recorded{g.World}).outcome(r); o != nil && o.HasScore {
+			return o.Score, nil
+		}
+	}
+	return 0, conductor.NoVerdict.With(fault.Str("task_id", r.Task().ID()), fault.Str("metric", t.Metric))
+}
