@@ -64,7 +64,7 @@ func SignTest(deltas []float64) (wins int, p float64) {
 	}
 	n := len(deltas)
 	term := math.Ldexp(1, -n) // all heads
-	for heads := n; heads >= max(wins, 0); heads-- {
+	for heads := n; heads >= wins; heads-- {
 		p += term
 		term *= float64(heads) / float64(n-heads+1)
 	}
