@@ -1,0 +1,51 @@
+# Only Go 1.26 is needed. A C compiler, where there is one, adds the race detector to the tests.
+GO       ?= go
+FUZZTIME ?= 30s
+RACE     := $(shell command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+LINT      = $(GO) tool -modfile=.ci/tools.mod staticcheck
+
+.PHONY: help test build demo check fuzz bench gen need-go
+.DEFAULT_GOAL := help
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: need-go ## check the form, the floors and walls, and run every test
+	@$(MAKE) --no-print-directory form
+	@$(GO) test $(RACE) ./...
+
+build: need-go ## build bin/assay (bin/thirtyspokes-dev is the same program)
+	@$(GO) build -trimpath -o bin/assay ./cmd/assay
+	@ln -sf assay bin/thirtyspokes-dev
+
+demo: build ## run the dev kit on the embedded world: no network, no money
+	@bin/assay conductor dev --conductor builtin:cascade
+
+check: need-go form ## gofmt, vet, staticcheck, floors and walls
+	@$(LINT) ./...
+	@$(GO) test -run Architecture .
+
+.PHONY: form
+form:
+	@bad=$$(gofmt -l $$(find . -name '*.go' -not -path './.*' -not -path '*/testdata/*')); \
+	  [ -z "$$bad" ] || { echo "gofmt would change:"; echo "$$bad"; exit 1; }
+	@$(GO) vet ./...
+
+fuzz: need-go ## fuzz every parser, FUZZTIME (30s) each
+	@grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]+:[0-9]+:func (.*)|\1 \2|' | \
+	  while read -r dir name; do \
+	    echo "$$dir $$name"; \
+	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$dir" </dev/null || exit 1; \
+	  done
+
+bench: need-go ## run every benchmark
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+gen: need-go ## write generated files again
+	@$(GO) generate ./...
+
+need-go:
+	@case "$$($(GO) env GOVERSION 2>/dev/null)" in \
+	  go1.2[6-9]*|go1.[3-9][0-9]*) ;; \
+	  *) echo "Go 1.26 or newer is needed; install it from https://go.dev/dl/ and put its bin folder on the PATH" >&2; exit 1;; \
+	esac
