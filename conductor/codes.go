@@ -20,13 +20,15 @@ var (
 	UnknownModel    = fault.NewCode("conductor.unknown_model", fault.NotFound, "the model is not in this window's catalog snapshot")
 
 	// Episode and arm.
-	BadCost   = fault.NewCode("conductor.bad_cost", fault.Internal, "a worker's cost is not a number of dollars that is not negative")
-	BadGrade  = fault.NewCode("conductor.bad_grade", fault.Internal, "a grade lies outside zero to one")
-	BadTask   = fault.NewCode("conductor.bad_task", fault.Invalid, "a task needs an id, a benchmark and a prompt")
-	BadEvent  = fault.NewCode("conductor.bad_event", fault.Internal, "the episode was told of an event that it did not ask for")
-	NoTasks   = fault.NewCode("conductor.no_tasks", fault.Invalid, "there are no tasks")
-	BadPolicy = fault.NewCode("conductor.bad_policy", fault.Invalid, "no such reference policy, or its settings do not fit the catalog")
-	BadTrace  = fault.NewCode("conductor.bad_trace", fault.Invalid, "not an episode trace")
+	BadCost         = fault.NewCode("conductor.bad_cost", fault.Internal, "a worker's cost is not a number of dollars that is not negative")
+	BadGrade        = fault.NewCode("conductor.bad_grade", fault.Internal, "a grade lies outside zero to one")
+	BadTask         = fault.NewCode("conductor.bad_task", fault.Invalid, "a task needs an id, a benchmark and a prompt")
+	BadEvent        = fault.NewCode("conductor.bad_event", fault.Internal, "the episode was told of an event that it did not ask for")
+	BelowMinimum    = fault.NewCode("conductor.below_minimum", fault.Invalid, "fewer tasks for each benchmark are drawn than the minimum")
+	NothingDrawable = fault.NewCode("conductor.nothing_drawable", fault.Invalid, "no benchmark has as many tasks as the minimum")
+	NoTasks         = fault.NewCode("conductor.no_tasks", fault.Invalid, "there are no tasks")
+	BadPolicy       = fault.NewCode("conductor.bad_policy", fault.Invalid, "no such reference policy, or its settings do not fit the catalog")
+	BadTrace        = fault.NewCode("conductor.bad_trace", fault.Invalid, "not an episode trace")
 
 	// Worker replies.
 	ProviderError    = fault.NewCode("conductor.provider_error", fault.Unready, "the provider answered 200 with an error")

@@ -31,7 +31,7 @@ func Groups() map[string]Runner {
 	return map[string]Runner{
 		"parse": runParse, "tracker": runTracker, "parse_tool": runParseTool,
 		"render": runRender, "catalog_snapshot": runCatalog, "freeze_digest": runFreeze,
-		"canonical_json": runCanonical, "task_order": runTaskOrder,
+		"canonical_json": runCanonical, "task_order": runTaskOrder, "draw": runDraw,
 		"worker_request": runWorkerRequest, "completion": runCompletion,
 		"episode": runEpisode, "window_run": runWindow,
 	}

@@ -270,3 +270,37 @@ func runTaskOrder(op string, in jsontext.Value) (any, error) {
 	}
 	return nil, errUnknownOp(op)
 }
+
+func runDraw(_ string, in jsontext.Value) (any, error) {
+	v, err := read[struct {
+		Nonce        string         `json:"nonce"`
+		Window       jsontext.Value `json:"window"`
+		PerBenchmark int            `json:"per_benchmark"`
+		Minimum      int            `json:"minimum"`
+		Tasks        []taskIn       `json:"tasks"`
+	}](in)
+	if err != nil {
+		return nil, err
+	}
+	pool := make([]task.Spec, len(v.Tasks))
+	for i, t := range v.Tasks {
+		pool[i] = t.spec()
+	}
+	d, err := window.Draw(pool, v.Nonce, string(v.Window), v.PerBenchmark, v.Minimum)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(d.Tasks))
+	for i, t := range d.Tasks {
+		ids[i] = t.ID()
+	}
+	return canon.Object{"task_ids": ids, "counts": countsOf(d.Counts), "narrowed": countsOf(d.Narrowed)}, nil
+}
+
+func countsOf(counts []window.Count) []any {
+	out := []any{}
+	for _, c := range counts {
+		out = append(out, []any{c.Benchmark, c.N})
+	}
+	return out
+}
