@@ -45,7 +45,7 @@ func Percentile(ascending []float64, p float64) float64 {
 	if len(ascending) == 0 {
 		return math.NaN()
 	}
-	at := float64(len(ascending)-1) * p
+	at := float64(float64(len(ascending)-1) * p) // rounded before the subtraction below
 	i := int(at)
 	low, part := ascending[i], at-float64(i)
 	if i+1 == len(ascending) {

@@ -66,7 +66,7 @@ func SignTest(deltas []float64) (wins int, p float64) {
 	term := math.Ldexp(1, -n) // all heads
 	for heads := n; heads >= wins; heads-- {
 		p += term
-		term *= float64(heads) / float64(n-heads+1)
+		term = float64(term * (float64(heads) / float64(n-heads+1)))
 	}
 	return wins, min(p, 1)
 }
