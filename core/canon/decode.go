@@ -38,6 +38,9 @@ func decode(text []byte, lastWins bool) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(lastWins))
 	v, err := readValue(d)
 	if err != nil {
+		if atWord(text, err) {
+			return nil, NotFinite.Because(err)
+		}
 		return nil, refusal(err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
@@ -99,6 +102,16 @@ func number(s string) (any, error) {
 		s = "0"
 	}
 	return Int(s), nil
+}
+
+// atWord reports whether a reader stopped at NaN or Infinity: words that other readers take for numbers.
+func atWord(text []byte, err error) bool {
+	var syntax *jsontext.SyntacticError
+	if !errors.As(err, &syntax) || syntax.ByteOffset < 0 || syntax.ByteOffset > int64(len(text)) {
+		return false
+	}
+	rest := text[syntax.ByteOffset:]
+	return bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity"))
 }
 
 // refusal maps a reader's error to this room's codes.
