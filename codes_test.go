@@ -35,7 +35,9 @@ func TestRefusalsHaveNamesOfTheirOwn(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && calls(call, "fault", "NewCode") && len(call.Args) == 3 {
-				checkCode(t, where, name, text(call.Args[0]), text(call.Args[2]))
+				if _, fixed := call.Args[0].(*ast.BasicLit); fixed { // others name what is compared with vectors
+					checkCode(t, where, name, text(call.Args[0]), text(call.Args[2]))
+				}
 			}
 			return true
 		})
