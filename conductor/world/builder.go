@@ -3,8 +3,6 @@ package world
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"assay/conductor/grade"
@@ -54,8 +52,11 @@ func (b *Builder) Defect(at Place, code fault.Code, detail string, args ...any) 
 // penalised is the one public metric that subtracts a penalty and so falls below zero at times.
 const penalised = "meteor_score"
 
-// note notes what was put right, up to MaxDefects times.
-func (b *Builder) note(at Place, code fault.Code, detail string) {
+// Note notes what was put right or left out, up to MaxDefects times. A note is no defect.
+func (b *Builder) Note(at Place, code fault.Code, detail string, args ...any) {
+	if len(args) > 0 {
+		detail = fmt.Sprintf(detail, args...)
+	}
 	if len(b.w.Notes) < MaxDefects {
 		b.w.Notes = append(b.w.Notes, Defect{File: at.File, Line: at.Line, Code: code, Detail: detail})
 	}
@@ -75,7 +76,7 @@ func (b *Builder) AddModel(at Place, id string, in, out *float64, context int64)
 		return
 	}
 	if _, dup := b.w.models[id]; dup {
-		b.Defect(at, DuplicateID, "duplicate model id %s", quote(id))
+		b.Defect(at, DuplicateID, "duplicate model id %s", Quote(id))
 		return
 	}
 	if len(b.w.Models) == MaxRows {
@@ -85,7 +86,7 @@ func (b *Builder) AddModel(at Place, id string, in, out *float64, context int64)
 	b.text(at, "the model id", id)
 	m := Model{ID: id, In: b.price(at, id, "input", in), Out: b.price(at, id, "output", out), Context: context}
 	if context <= 0 {
-		b.Defect(at, BadContext, "model %s has a context length of %d", quote(id), context)
+		b.Defect(at, BadContext, "model %s has a context length of %d", Quote(id), context)
 	}
 	if b.w.models == nil {
 		b.w.models = map[string]int{}
@@ -97,12 +98,12 @@ func (b *Builder) AddModel(at Place, id string, in, out *float64, context int64)
 func (b *Builder) price(at Place, id, side string, p *float64) float64 {
 	switch {
 	case p == nil:
-		b.Defect(at, BadPrice, "model %s has no %s price", quote(id), side)
+		b.Defect(at, BadPrice, "model %s has no %s price", Quote(id), side)
 	case !(*p >= 0) || math.IsInf(*p, 0):
-		b.Defect(at, BadPrice, "model %s has an %s price of %v", quote(id), side, *p)
+		b.Defect(at, BadPrice, "model %s has an %s price of %v", Quote(id), side, *p)
 	default:
 		if _, err := money.FromFloat(*p); err != nil {
-			b.Defect(at, BadPrice, "model %s has an %s price of %v, beyond all accounts", quote(id), side, *p)
+			b.Defect(at, BadPrice, "model %s has an %s price of %v, beyond all accounts", Quote(id), side, *p)
 		}
 		return *p
 	}
@@ -116,7 +117,7 @@ func (b *Builder) AddTask(at Place, t Task) {
 		return
 	}
 	if _, dup := b.w.tasks[t.ID]; dup {
-		b.Defect(at, DuplicateID, "duplicate task id %s", quote(t.ID))
+		b.Defect(at, DuplicateID, "duplicate task id %s", Quote(t.ID))
 		return
 	}
 	if len(b.w.Tasks) == MaxRows {
@@ -125,7 +126,7 @@ func (b *Builder) AddTask(at Place, t Task) {
 	}
 	for _, f := range [...]struct{ name, value string }{{"benchmark", t.Benchmark}, {"prompt", t.Prompt}} {
 		if f.value == "" {
-			b.Defect(at, MissingField, "task %s has no %s", quote(t.ID), f.name)
+			b.Defect(at, MissingField, "task %s has no %s", Quote(t.ID), f.name)
 		}
 	}
 	for _, f := range [...]struct{ name, value string }{
@@ -136,7 +137,7 @@ func (b *Builder) AddTask(at Place, t Task) {
 	}
 	for _, tool := range t.Tools {
 		if tool == "" || !utf8.ValidString(tool) {
-			b.Defect(at, MissingField, "task %s declares a tool without a name", quote(t.ID))
+			b.Defect(at, MissingField, "task %s declares a tool without a name", Quote(t.ID))
 		}
 	}
 	if len(t.Tools) == 0 {
@@ -167,26 +168,27 @@ func (b *Builder) Recorded(file string) {
 // AddOutcome adds an outcome and estimates what it does not say.
 func (b *Builder) AddOutcome(at Place, r Recorded) {
 	b.Recorded(at.File)
+	b.file = at.File
 	t, knownTask := b.w.tasks[r.TaskID]
 	m, knownModel := b.w.models[r.Model]
 	switch {
 	case r.TaskID == "":
 		b.Defect(at, MissingField, "outcome without a task id")
 	case !knownTask && len(b.w.Tasks) > 0: // without any task the tasks' own defect says it all
-		b.Defect(at, UnknownTask, "no task %s", quote(r.TaskID))
+		b.Defect(at, UnknownTask, "no task %s", Quote(r.TaskID))
 	}
 	switch {
 	case r.Model == "":
 		b.Defect(at, MissingField, "outcome without a model")
 	case !knownModel && len(b.w.Models) > 0:
-		b.Defect(at, UnknownModel, "no model %s", quote(r.Model))
+		b.Defect(at, UnknownModel, "no model %s", Quote(r.Model))
 	}
 	if !knownTask || !knownModel || b.filled == nil {
 		return
 	}
 	cell := t*len(b.w.Models) + m
 	if b.filled[cell] {
-		b.Defect(at, DuplicateID, "second outcome of %s for task %s", quote(r.Model), quote(r.TaskID))
+		b.Defect(at, DuplicateID, "second outcome of %s for task %s", Quote(r.Model), Quote(r.TaskID))
 		return
 	}
 	b.filled[cell] = true
@@ -200,17 +202,17 @@ func (b *Builder) outcome(at Place, r Recorded, t *Task, m Model) Outcome {
 	if r.Score != nil {
 		o.Score, o.HasScore = *r.Score, true
 		if o.Score < 0 && o.Score >= -1 && t.Metric == penalised {
-			b.note(at, BadScore, fmt.Sprintf("score %v of %s counts as zero: %s subtracts a penalty", o.Score, quote(r.Model), penalised))
+			b.Note(at, BadScore, "score %v of %s counts as zero: %s subtracts a penalty", o.Score, Quote(r.Model), penalised)
 			o.Score = 0
 		}
 		if !(o.Score >= 0 && o.Score <= 1) {
-			b.Defect(at, BadScore, "score %v of %s lies outside zero to one", o.Score, quote(r.Model))
+			b.Defect(at, BadScore, "score %v of %s lies outside zero to one", o.Score, Quote(r.Model))
 		} else if !o.OK && o.Score != 0 {
 			b.Defect(at, BadScore, "score %v for a call that failed", o.Score)
 		}
 	} else if o.OK {
 		if _, ok := grade.Mark(t.Metric, t.Reference, ""); !ok {
-			b.Defect(at, NoGrader, "no score, and the metric %s of task %s is not recomputed", quote(t.Metric), quote(t.ID))
+			b.Defect(at, NoGrader, "no score, and the metric %s of task %s is not recomputed", Quote(t.Metric), Quote(t.ID))
 		}
 	}
 	o.TokensIn = b.tokens(at, "input", r.TokensIn, t.Prompt, o.OK)
@@ -243,16 +245,13 @@ func (b *Builder) tokens(at Place, side string, n *int64, s string, answered boo
 	return *n
 }
 
+// Defects returns the defects found so far.
+func (b *Builder) Defects() []Defect { return b.defects }
+
 // Done returns the world, or nil and all defects in the order in which they were found.
 func (b *Builder) Done() (*World, []Defect) {
-	for _, part := range [...]struct {
-		file, what string
-		rows       int
-	}{{ModelsFile, "model", len(b.w.Models)}, {TasksFile, "task", len(b.w.Tasks)}} {
-		told := slices.ContainsFunc(b.defects, func(d Defect) bool { return strings.TrimSuffix(d.File, ".gz") == part.file })
-		if part.rows == 0 && !told {
-			b.Defect(Place{File: part.file}, Empty, "no %s", part.what)
-		}
+	if len(b.defects) == 0 && (len(b.w.Models) == 0 || len(b.w.Tasks) == 0) {
+		b.Defect(Place{}, Empty, "")
 	}
 	if b.outcomes {
 		b.checkComplete()
@@ -269,10 +268,15 @@ func (b *Builder) Done() (*World, []Defect) {
 }
 
 func (b *Builder) checkComplete() {
+	for _, d := range b.defects {
+		if (d.Code == Unreadable || d.Code == AmbiguousFile || d.Code == TooLarge) && d.File != ModelsFile {
+			return // what was not read cannot be said to be missing
+		}
+	}
 	for cell, ok := range b.filled {
 		if !ok && !b.more {
 			t, m := b.w.Tasks[cell/len(b.w.Models)], b.w.Models[cell%len(b.w.Models)]
-			b.Defect(Place{File: b.file}, NoOutcome, "no outcome of %s for task %s", quote(m.ID), quote(t.ID))
+			b.Defect(Place{File: b.file}, NoOutcome, "no outcome of %s for task %s", Quote(m.ID), Quote(t.ID))
 		}
 	}
 }
@@ -280,9 +284,9 @@ func (b *Builder) checkComplete() {
 func (b *Builder) checkGradeable() {
 	for i, t := range b.w.Tasks {
 		if !grade.Known(t.Metric) {
-			b.Defect(b.places[i], NoGrader, "metric %s of task %s is not recomputed and no outcomes are recorded", quote(t.Metric), quote(t.ID))
+			b.Defect(b.places[i], NoGrader, "metric %s of task %s is not recomputed and no outcomes are recorded", Quote(t.Metric), Quote(t.ID))
 		} else if _, ok := grade.Mark(t.Metric, t.Reference, ""); !ok {
-			b.Defect(b.places[i], NoGrader, "reference %s of task %s does not fit the metric %s", quote(t.Reference), quote(t.ID), t.Metric)
+			b.Defect(b.places[i], NoGrader, "reference %s of task %s does not fit the metric %s", Quote(t.Reference), Quote(t.ID), t.Metric)
 		}
 	}
 }

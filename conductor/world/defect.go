@@ -15,6 +15,7 @@ var (
 	Unreadable    = fault.NewCode("world.unreadable", fault.Invalid, "a file of the world cannot be read to its end")
 	TooLarge      = fault.NewCode("world.too_large", fault.TooLarge, "a world exceeds its bounds")
 	NotJSON       = fault.NewCode("world.not_json", fault.Invalid, "not one JSON value in UTF-8")
+	NotCSV        = fault.NewCode("world.not_csv", fault.Invalid, "not a table of comma-separated values")
 	DuplicateKey  = fault.NewCode("world.duplicate_key", fault.Invalid, "an object holds a key twice")
 	WrongType     = fault.NewCode("world.wrong_type", fault.Invalid, "a value has another type than its field")
 	MissingField  = fault.NewCode("world.missing_field", fault.Invalid, "a field that must say something is missing or empty")
@@ -35,7 +36,7 @@ var (
 // Codes lists this room's refusals.
 func Codes() []fault.Code {
 	return []fault.Code{
-		MissingFile, AmbiguousFile, Unreadable, TooLarge, NotJSON, DuplicateKey, WrongType, MissingField, DuplicateID,
+		MissingFile, AmbiguousFile, Unreadable, TooLarge, NotJSON, NotCSV, DuplicateKey, WrongType, MissingField, DuplicateID,
 		BadPrice, BadCost, BadTokens, BadContext, BadScore, NoGrader, UnknownTask, UnknownModel, NoOutcome, Empty, More,
 	}
 }
@@ -54,10 +55,13 @@ func (d Defect) String() string {
 	if d.Line > 0 {
 		s += ":" + strconv.Itoa(d.Line)
 	}
-	if d.Detail == "" {
-		return s + ": " + d.Code.Public()
+	if s != "" {
+		s += ": "
 	}
-	return s + ": " + d.Detail
+	if d.Detail == "" {
+		return s + d.Code.Public()
+	}
+	return s + d.Detail
 }
 
 // Err returns nil for no defects, else an error of conductor.BadWorld that lists them all as its cause.
@@ -73,8 +77,8 @@ func Err(defects []Defect) error {
 		With(fault.Str("first", defects[0].String()), fault.Int("defects", int64(len(defects))))
 }
 
-// quote shows foreign text: quoted, clipped to 60 bytes.
-func quote(s string) string {
+// Quote shows foreign text: quoted, clipped to 60 bytes.
+func Quote(s string) string {
 	if len(s) > 60 {
 		s = s[:60] + "…"
 	}

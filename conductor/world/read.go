@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -19,21 +20,46 @@ import (
 // Unknown fields are let pass: public data carries more than a world needs.
 func Read(fsys fs.FS) (*World, []Defect) {
 	var b Builder
-	readModels(&b, fsys)
-	eachLine(&b, fsys, TasksFile, true, func(at Place, line []byte) {
+	b.readModels(fsys)
+	b.notEmpty(ModelsFile, "model", len(b.w.Models))
+	b.EachLine(fsys, TasksFile, func(at Place, line []byte) {
 		var t taskRow
-		if b.decode(at, line, &t) {
+		if b.Decode(at, line, &t) {
 			b.AddTask(at, Task(t))
 		}
 	})
+	b.notEmpty(TasksFile, "task", len(b.w.Tasks))
+	if exists(fsys, OutcomesFile) || exists(fsys, OutcomesFile+".gz") {
+		b.readOutcomes(fsys)
+	}
+	return b.Done()
+}
+
+// notEmpty notes that a file holds nothing, unless something else is already said of it.
+func (b *Builder) notEmpty(file, what string, rows int) {
+	told := slices.ContainsFunc(b.defects, func(d Defect) bool { return strings.TrimSuffix(d.File, ".gz") == file })
+	if rows == 0 && !told {
+		b.Defect(Place{File: file}, Empty, "no %s", what)
+	}
+}
+
+func exists(fsys fs.FS, name string) bool {
+	f, err := fsys.Open(name)
+	if err == nil {
+		f.Close()
+	}
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (b *Builder) readOutcomes(fsys fs.FS) {
+	b.Recorded(OutcomesFile)
 	var o outcomeRow
-	eachLine(&b, fsys, OutcomesFile, false, func(at Place, line []byte) {
+	b.EachLine(fsys, OutcomesFile, func(at Place, line []byte) {
 		o = outcomeRow{}
-		if b.decode(at, line, &o) {
+		if b.Decode(at, line, &o) {
 			b.AddOutcome(at, o.recorded())
 		}
 	})
-	return b.Done()
 }
 
 type modelRow struct {
@@ -72,8 +98,8 @@ func (o *outcomeRow) recorded() Recorded {
 	}
 }
 
-// decode reads one JSON value into v, or notes why it cannot.
-func (b *Builder) decode(at Place, text []byte, v any) bool {
+// Decode reads one JSON value into v, or notes why it cannot and returns false.
+func (b *Builder) Decode(at Place, text []byte, v any) bool {
 	err := json.Unmarshal(text, v)
 	if err == nil {
 		return true
@@ -99,9 +125,9 @@ func detailOf(err error, text []byte) string {
 	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
-		return "duplicate key " + quote(syntactic.JSONPointer.LastToken())
+		return "duplicate key " + Quote(syntactic.JSONPointer.LastToken())
 	case errors.As(err, &semantic):
-		return "field " + quote(string(semantic.JSONPointer)) + " has the wrong type or does not fit it"
+		return "field " + Quote(string(semantic.JSONPointer)) + " has the wrong type or does not fit it"
 	case errors.As(err, &syntactic) && isNotFinite(text[min(len(text), int(syntactic.ByteOffset)):]):
 		return "not JSON: NaN and Infinity are no JSON numbers"
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
@@ -117,20 +143,9 @@ func isNotFinite(text []byte) bool {
 }
 
 // readModels reads the list of models, element by element so that each defect has its line.
-func readModels(b *Builder, fsys fs.FS) {
-	r, file, done := open(b, fsys, ModelsFile, true)
-	if r == nil {
-		return
-	}
-	defer done()
-	text, err := io.ReadAll(io.LimitReader(r, MaxLine+1))
-	at := Place{File: file}
-	switch {
-	case err != nil:
-		b.Defect(at, Unreadable, reason(err))
-		return
-	case len(text) > MaxLine:
-		b.Defect(at, TooLarge, "more than %d bytes", MaxLine)
+func (b *Builder) readModels(fsys fs.FS) {
+	text, at, ok := b.Document(fsys, ModelsFile)
+	if !ok {
 		return
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(text))
@@ -151,7 +166,7 @@ func readModels(b *Builder, fsys fs.FS) {
 			return
 		}
 		var m modelRow
-		if b.decode(at, v, &m) {
+		if b.Decode(at, v, &m) {
 			b.AddModel(at, m.ID, m.In, m.Out, m.Context)
 		}
 	}
@@ -160,12 +175,31 @@ func readModels(b *Builder, fsys fs.FS) {
 			return
 		}
 	}
-	b.Defect(Place{File: file}, NotJSON, "text behind the list of models")
+	b.Defect(Place{File: at.File}, NotJSON, "text behind the list of models")
 }
 
-// open opens name or name.gz. It notes a defect and returns nil where neither can be read, silently where an
-// optional file is not there.
-func open(b *Builder, fsys fs.FS, name string, required bool) (r io.Reader, file string, done func()) {
+// Document reads the whole of name, or of name.gz, up to MaxDoc bytes. Where it cannot it notes why.
+func (b *Builder) Document(fsys fs.FS, name string) (text []byte, at Place, ok bool) {
+	r, file, done := b.open(fsys, name)
+	if r == nil {
+		return nil, Place{}, false
+	}
+	defer done()
+	at = Place{File: file}
+	text, err := io.ReadAll(io.LimitReader(r, MaxDoc+1))
+	switch {
+	case err != nil:
+		b.Defect(at, Unreadable, reason(err))
+	case len(text) > MaxDoc:
+		b.Defect(at, TooLarge, "more than %d bytes", MaxDoc)
+	default:
+		return text, at, true
+	}
+	return nil, at, false
+}
+
+// open opens name or name.gz. It notes a defect and returns nil where neither can be read.
+func (b *Builder) open(fsys fs.FS, name string) (r io.Reader, file string, done func()) {
 	plain, err1 := fsys.Open(name)
 	packed, err2 := fsys.Open(name + ".gz")
 	switch {
@@ -186,7 +220,7 @@ func open(b *Builder, fsys fs.FS, name string, required bool) (r io.Reader, file
 		b.Defect(Place{File: name}, Unreadable, reason(err1))
 	case !errors.Is(err2, fs.ErrNotExist):
 		b.Defect(Place{File: name + ".gz"}, Unreadable, reason(err2))
-	case required:
+	default:
 		b.Defect(Place{File: name}, MissingFile, "neither %s nor %s.gz is there", name, name)
 	}
 	return nil, "", nil
@@ -207,16 +241,14 @@ func reason(err error) string {
 	return "cannot be read"
 }
 
-// eachLine calls f with every line that is not blank. The bytes are f's until it returns.
-func eachLine(b *Builder, fsys fs.FS, name string, required bool, f func(Place, []byte)) {
-	r, file, done := open(b, fsys, name, required)
+// EachLine calls f with every line of name, or of name.gz, that is not blank. The bytes are f's until it returns.
+// Where the file cannot be read, or not to its end, it notes why.
+func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) {
+	r, file, done := b.open(fsys, name)
 	if r == nil {
 		return
 	}
 	defer done()
-	if name == OutcomesFile {
-		b.Recorded(file)
-	}
 	limited := &io.LimitedReader{R: r, N: MaxFile + 1}
 	in := bufio.NewReaderSize(limited, 64<<10)
 	at := Place{File: file}

@@ -4,7 +4,7 @@
 //   - A World that comes without defects is whole: ids are unique, amounts are finite and not negative, and where
 //     outcomes are recorded there is exactly one for every task and model.
 //   - Reading finds every defect at once, each with its file, line and reason, and never a half-read world.
-//   - Memory and time are bounded by MaxLine, MaxFile, MaxRows and MaxDefects, whatever the bytes say.
+//   - Memory and time are bounded by MaxLine, MaxDoc, MaxFile, MaxRows and MaxDefects, whatever the bytes say.
 //   - Writing depends on the world alone: the same world gives the same bytes.
 //
 // Specification: docs/spec/world.md.
@@ -25,7 +25,8 @@ const (
 // The bounds.
 const (
 	MaxLine    = 16 << 20  // bytes of one line
-	MaxFile    = 512 << 20 // bytes of one file after decompression
+	MaxDoc     = 64 << 20  // bytes of one file that is a single JSON value
+	MaxFile    = 512 << 20 // bytes of one file of lines, after decompression
 	MaxRows    = 4 << 20   // lines of one file, models, and tasks times models
 	MaxDefects = 1000      // defects listed
 )

@@ -67,7 +67,7 @@ func TestReadsPlainAndCompressedAlike(t *testing.T) {
 		if len(defects) > 0 {
 			t.Fatalf("%s: %v", name, defects)
 		}
-		if d := cmp.Diff([]world.Model{{"a/cheap", 0.1, 0.4, 32768}, {"b/dear", 3, 15, 200000}}, w.Models); d != "" {
+		if d := cmp.Diff([]world.Model{{ID: "a/cheap", In: 0.1, Out: 0.4, Context: 32768}, {ID: "b/dear", In: 3, Out: 15, Context: 200000}}, w.Models); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 		if d := cmp.Diff(world.Task{ID: "t2", Benchmark: "songs", Prompt: "Sing.", Tools: []string{"READ"}, Group: "g", Reference: "x", Metric: "meteor_score"}, w.Tasks[1]); d != "" {
@@ -114,6 +114,8 @@ func TestDefects(t *testing.T) {
 		{"cut gzip", files("tasks.jsonl", "", "tasks.jsonl.gz", pack(tasks)[:80]), []string{"tasks.jsonl.gz:1: the compressed data ends in the middle"}},
 		{"garbage behind gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", pack(outcomes)+"garbage behind it"),
 			[]string{"outcomes.jsonl.gz:5: not gzip, or something else behind it"}},
+		{"outcomes cut", files("outcomes.jsonl", "", "outcomes.jsonl.gz", pack(outcomes)[:60]), []string{"outcomes.jsonl.gz:1: the compressed data ends in the middle"}},
+		{"outcomes not gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", outcomes), []string{"outcomes.jsonl.gz: not gzip, or something else behind it"}},
 		{"damaged gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", damage(pack(outcomes))),
 			[]string{"outcomes.jsonl.gz:5: the compressed data is damaged: checksum"}},
 		{"not JSON", files("tasks.jsonl", tasks+"nonsense\n"), []string{"tasks.jsonl:3: not one JSON value in UTF-8"}},

@@ -31,7 +31,7 @@ func Write(w *World) map[string][]byte {
 
 // Plain is Write without compression, for worlds that people read and compare.
 func Plain(w *World) map[string][]byte {
-	files := map[string][]byte{ModelsFile: appendModels(nil, w.Models)}
+	files := map[string][]byte{ModelsFile: WriteModels(w.Models)}
 	var b []byte
 	for i := range w.Tasks {
 		b = appendTask(b, &w.Tasks[i])
@@ -50,8 +50,9 @@ func Plain(w *World) map[string][]byte {
 	return files
 }
 
-func appendModels(b []byte, models []Model) []byte {
-	b = append(b, "[\n"...)
+// WriteModels returns the file of models. Their ids are UTF-8 and their prices finite.
+func WriteModels(models []Model) []byte {
+	b := []byte("[\n")
 	for i, m := range models {
 		b = field(append(b, " {"...), "id", m.ID)
 		b = append(b, `, "price_in_per_mtok": `...)
