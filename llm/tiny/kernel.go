@@ -3,7 +3,7 @@ package tiny
 import "math"
 
 // The kernels sum each output in the order of its inputs, one after another, whatever the number of rows: a text gives
-// the same bits taken in at once or byte by byte. Speed comes from four independent sums at a time.
+// the same bits taken in at once or byte by byte. Speed comes from several independent sums at a time.
 
 // multiply computes out[r] = w · x[r] for each row: x has rows of in numbers, w has outs rows of in numbers.
 func multiply(out, w, x []float32, in, outs, rows int) {
@@ -33,26 +33,33 @@ func multiply4(out, w, x []float32, in, outs int) {
 	}
 }
 
-// multiply1 shares each input between four outputs.
+// multiply1 shares each input between eight outputs: enough independent sums to hide how long one addition takes.
 func multiply1(out, w, x []float32) {
 	n := len(x)
 	i := 0
-	for ; i+4 <= len(out); i += 4 {
-		w0, w1, w2, w3 := w[i*n:(i+1)*n], w[(i+1)*n:(i+2)*n], w[(i+2)*n:(i+3)*n], w[(i+3)*n:(i+4)*n]
-		w0, w1, w2, w3 = w0[:len(x)], w1[:len(x)], w2[:len(x)], w3[:len(x)]
-		var a, b, c, d float32
+	for ; i+8 <= len(out); i += 8 {
+		v := w[i*n : (i+8)*n]
+		v0, v1, v2, v3 := v[:n], v[n:][:n], v[2*n:][:n], v[3*n:][:n]
+		v4, v5, v6, v7 := v[4*n:][:n], v[5*n:][:n], v[6*n:][:n], v[7*n:][:n]
+		var a, b, c, d, e, f, g, h float32
 		for j, z := range x {
-			a += z * w0[j]
-			b += z * w1[j]
-			c += z * w2[j]
-			d += z * w3[j]
+			a += z * v0[j]
+			b += z * v1[j]
+			c += z * v2[j]
+			d += z * v3[j]
+			e += z * v4[j]
+			f += z * v5[j]
+			g += z * v6[j]
+			h += z * v7[j]
 		}
-		out[i], out[i+1], out[i+2], out[i+3] = a, b, c, d
+		o := out[i : i+8 : i+8]
+		o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7] = a, b, c, d, e, f, g, h
 	}
 	for ; i < len(out); i++ {
 		var a float32
-		for j, z := range w[i*n : (i+1)*n] {
-			a += z * x[j]
+		row := w[i*n : (i+1)*n]
+		for j, z := range x {
+			a += z * row[j]
 		}
 		out[i] = a
 	}
