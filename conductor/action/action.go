@@ -246,3 +246,12 @@ func EndpointReason(turn string, turnTokens int, p profile.Profile) int {
 	actionBytes := len(text.Trim(turn)) - len(reason)
 	return max(0, turnTokens-(actionBytes+3)/4)
 }
+
+// NamedID returns the id that a turn with failure UnknownID names, for a hint in the dev kit.
+func NamedID(turn string) string {
+	fields := text.Fields(turn)
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[len(fields)-1]
+}

@@ -271,3 +271,39 @@ func frozenPrice(v any) (float64, bool) {
 	}
 	return 0, false
 }
+
+// Nearest returns the id that is closest to s by edit distance, ties by snapshot order, or "" when nothing is close:
+// more than a third of s would have to change. It serves hints; nothing that decides may call it.
+func (s *Snapshot) Nearest(id string) string {
+	if len(id) > name.MaxID {
+		return ""
+	}
+	best, least := "", len(id)/3+1
+	for _, e := range s.entries {
+		if d := distance(id, e.ID); d < least {
+			best, least = e.ID, d
+		}
+	}
+	return best
+}
+
+// distance returns the number of bytes to insert, delete or replace to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

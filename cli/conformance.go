@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/verify/conformance"
+	"assay/view"
+)
+
+func newConformance(env *Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "conformance DIR",
+		Short: "Run every conformance vector below a folder",
+		Long: `conformance runs every *.jsonl file below DIR against the rules, in the compat profile. For each known group it prints
+the group's name, how many lines passed and how many failed; the first failing ids go to standard error.
+
+Exit codes: 0 every line of the known groups passed, 1 some did not, 2 usage.`,
+		Example: "  assay conformance ./vectors/conductor",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runConformance(env, args[0], asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the groups as JSON")
+	return c
+}
+
+// maxFailing is how many failing lines of a group are named.
+const maxFailing = 5
+
+func runConformance(env *Env, dir string, asJSON bool) error {
+	tree, closer, err := openTree(dir)
+	if err != nil {
+		return hinted(fmt.Errorf("opening the vectors: %w", err), "DIR holds files such as parse.jsonl")
+	}
+	defer closer.Close()
+	passed, failing := 0, 0
+	var show func(conformance.Group)
+	if !asJSON {
+		show = func(g conformance.Group) { printGroup(env, g) }
+	}
+	groups, err := conformance.Run(tree, show)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		passed += g.Passed
+		failing += len(g.Failed)
+	}
+	if asJSON {
+		if err := printJSON(env.Out, groups); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(env.Out, "%d passed, %d failed\n", passed, failing)
+	}
+	if failing > 0 {
+		return failed()
+	}
+	return nil
+}
+
+func printGroup(env *Env, g conformance.Group) {
+	if !g.Known {
+		fmt.Fprintf(env.Out, "unknown: %s (%d lines)\n", g.Name, g.Lines)
+		return
+	}
+	fmt.Fprintf(env.Out, "%s %d %d\n", g.Name, g.Passed, len(g.Failed))
+	for i, f := range g.Failed {
+		if i == maxFailing {
+			fmt.Fprintf(env.Err, "%s: … %d more\n", g.Name, len(g.Failed)-i)
+			break
+		}
+		fmt.Fprintf(env.Err, "%s: %s\n", f.ID, view.Clean(strings.TrimSpace(f.Why), 300))
+	}
+}
