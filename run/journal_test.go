@@ -415,3 +415,19 @@ func TestDamageNamesItsLine(t *testing.T) {
 		}
 	}
 }
+
+// The specification's example is a journal: whoever writes another reader starts from it.
+func TestExampleOfTheSpecificationIsAJournal(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "spec", "journal.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	var kinds []run.Kind
+	torn, err := run.ReadAll(strings.NewReader(example), func(r run.Record) { kinds = append(kinds, r.Kind) })
+	want := []run.Kind{run.Begin, run.Intent, run.Result, run.End}
+	if diff := cmp.Diff(want, kinds); err != nil || torn || diff != "" {
+		t.Errorf("%v %v %s", err, torn, diff)
+	}
+}

@@ -15,10 +15,10 @@ import (
 
 // A line is a JSON object whose last member chains it to the line before:
 //
-//	{"journal":"assay/1","chain":"5df6e0e2…"}
-//	{"seq":1,"run":"w7/king/t1","kind":"begin","key":"9f86d081…","chain":"60303ae2…"}
-//	{"seq":2,"run":"w7/king/t1","kind":"intent","key":"1/delegate","chain":"fd61a03a…"}
-//	{"seq":3,"run":"w7/king/t1","kind":"result","key":"1/delegate","event":{"cost":31},"chain":"a4e624d6…"}
+//	{"journal":"assay/1","chain":"dace02b5…"}
+//	{"seq":1,"run":"w7/king/t1","kind":"begin","key":"9f86d081","chain":"fedcbdda…"}
+//	{"seq":2,"run":"w7/king/t1","kind":"intent","key":"1/delegate","chain":"aa73c6a5…"}
+//	{"seq":3,"run":"w7/king/t1","kind":"result","key":"1/delegate","event":{"cost":31},"chain":"46ba1e46…"}
 //
 // The chain is the SHA-256 of the last line's chain (32 bytes, zeros in front of the header) and this line's bytes
 // up to the comma before "chain".
