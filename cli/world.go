@@ -17,7 +17,7 @@ func newWorld(env *Env) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newWorldCheck(env))
+	c.AddCommand(newWorldCheck(env), newWorldImport(env))
 	return c
 }
 

@@ -33,6 +33,7 @@ type World struct {
 	Recorded   bool         `json:"recorded_outcomes"`
 	Models     []WorldModel `json:"models"`
 	Metrics    []Metric     `json:"metrics"`
+	Notes      []string     `json:"notes"` // what was changed while reading, and why
 }
 
 // WorldModel sums up one model: its price, and over its recorded outcomes the mean score and the total cost.
@@ -63,6 +64,9 @@ func WorldOf(name string, w *world.World) World {
 		metrics[t.Metric]++
 	}
 	s.Benchmarks = len(benchmarks)
+	for _, n := range w.Notes {
+		s.Notes = append(s.Notes, n.String())
+	}
 	for _, m := range slices.Sorted(maps.Keys(metrics)) {
 		s.Metrics = append(s.Metrics, Metric{m, metrics[m], grade.Known(m)})
 	}
@@ -112,5 +116,8 @@ func (s World) WriteText(w io.Writer) error {
 		rows = append(rows, []string{Clean(m.Name, 60), fmt.Sprint(m.Tasks), map[bool]string{true: "computed here", false: "scored as recorded"}[m.Known]})
 	}
 	p.table(rows)
+	for _, n := range s.Notes {
+		p.f("note: %s\n", Clean(n, 300))
+	}
 	return p.err
 }

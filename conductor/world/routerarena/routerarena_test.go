@@ -111,25 +111,6 @@ func TestDefectsOfTheProjectsFiles(t *testing.T) {
 	}
 }
 
-func TestChoices(t *testing.T) {
-	const list = `[{"global index": "A_1", "prompt": "p", "prediction": "small-1", "generated_result": null, "for_optimality": false},
- {"global index": "A_1", "prediction": "large-2", "for_optimality": true}, {"global_index": "A_2", "prediction": "large-2"}]`
-	got, defects := routerarena.Choices(fstest.MapFS{"p.json": {Data: []byte(list)}}, "p.json")
-	if d := cmp.Diff([]routerarena.Choice{{TaskID: "A_1", Model: "small-1"}, {TaskID: "A_2", Model: "large-2"}}, got); d != "" || len(defects) > 0 {
-		t.Error(d, defects)
-	}
-	for text, want := range map[string]string{
-		`[{"prediction": "x"}]`: "p.json: row 1 names no task or no model",
-		`[{"global index": "a", "prediction": "x"}, {"global index": "a", "prediction": "y"}]`: `p.json: row 2 chooses again for task "a"`,
-		`{}`: `p.json: field "" has the wrong type or does not fit it`,
-	} {
-		if got, defects := routerarena.Choices(fstest.MapFS{"p.json": {Data: []byte(text)}}, "p.json"); got != nil || len(defects) != 1 || defects[0].String() != want {
-			t.Errorf("%s: %v, %v", text, got, defects)
-		}
-	}
-}
-
-// FuzzImport feeds foreign bytes as prices and answers: a world is whole or its defects are listed.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(prices), []byte(small), []byte(large))
 	f.Add([]byte(`{"a":{}}`), []byte(`{"global_index":"x_1","llm_selected":"a","evaluation_result":{}}`), []byte("[]"))
