@@ -33,7 +33,7 @@ func write(t *testing.T) []byte {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := open(t, path)
 	l := run.Loop[int, int]{Act: act, Durable: durable(j)}
-	if err := l.Run(t.Context(), "finished", "nine", &counter{n: 7}); err != nil {
+	if err := l.Run(t.Context(), "finished", "four", &counter{n: 4}); err != nil {
 		t.Fatal(err)
 	}
 	cut := errors.New("cut")
@@ -43,7 +43,7 @@ func write(t *testing.T) []byte {
 		}
 		return act(ctx, d)
 	}
-	if err := l.Run(t.Context(), "größe\n", "", &counter{n: 7}); !errors.Is(err, cut) {
+	if err := l.Run(t.Context(), "größe\n", "", &counter{n: 4}); !errors.Is(err, cut) {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
