@@ -279,7 +279,7 @@ func runWindow(_ string, in jsontext.Value) (any, error) {
 	out := canon.Object{"order": order, "arms": arms, "table": nil}
 	if w.table != nil {
 		st := w.table.Stats()
-		out["table"] = canon.Object{"rows": st.Rows, "failed_rows": st.FailedRows, "provider_usd": st.Provider.Dollars()}
+		out["table"] = canon.Object{"rows": st.Rows, "failed_rows": st.FailedRows, "provider_usd": dollars(st.Provider.Dollars())}
 	}
 	return out, nil
 }

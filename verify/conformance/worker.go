@@ -73,7 +73,7 @@ func runCompletion(op string, in jsontext.Value) (any, error) {
 	case "retryable":
 		return worker.Retryable(v.Status), nil
 	case "allowance":
-		return worker.Allowance(v.Limit, v.Credits, v.Cap), nil
+		return dollars(worker.Allowance(v.Limit, v.Credits, v.Cap)), nil
 	}
 	return nil, errUnknownOp(op)
 }
