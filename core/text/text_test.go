@@ -92,15 +92,18 @@ func TestVerbsAreUpperCasedInFull(t *testing.T) {
 // Ten characters beyond ASCII have an upper case in ASCII letters; all others must match no verb.
 func TestVerbTableAgainstEveryCharacter(t *testing.T) {
 	want := map[rune]string{'ß': "SS", 'ı': "I", 'ſ': "S", 'ﬀ': "FF", 'ﬁ': "FI", 'ﬂ': "FL", 'ﬃ': "FFI", 'ﬄ': "FFL", 'ﬅ': "ST", 'ﬆ': "ST"}
-	words := []string{"SS", "FF", "FI", "FL", "FFI", "FFL", "ST"}
+	words := []string{"S", "SS", "FF", "FI", "FL", "FFI", "FFL", "ST"}
 	for c := 'A'; c <= 'Z'; c++ {
-		words = append(words, string(c))
+		if c != 'S' {
+			words = append(words, string(c))
+		}
 	}
 	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
-		if unicode.ToUpper(r) == r && want[r] == "" && !unicode.IsLetter(r) {
-			continue // no case at all
+		some := words
+		if unicode.ToUpper(r) == r && want[r] == "" {
+			some = words[:1] // no case at all
 		}
-		for _, w := range words {
+		for _, w := range some {
 			if got := text.EqualUpper(string(r), w); got != (want[r] == w) {
 				t.Fatalf("EqualUpper(%U, %s) = %v", r, w, got)
 			}
