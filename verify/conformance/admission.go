@@ -59,11 +59,13 @@ func (t treeIn) fs() fs.FS {
 	return tree
 }
 
-func runAdmission(op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
-		Reference treeIn `json:"reference"`
-		Tree      treeIn `json:"tree"`
-	}](in)
+type admissionIn struct {
+	Reference treeIn `json:"reference"`
+	Tree      treeIn `json:"tree"`
+}
+
+func runAdmission(p profile.Profile, op string, in jsontext.Value) (any, error) {
+	v, err := read[admissionIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func runAdmission(op string, in jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := admission.Admit(v.Tree.fs(), ref, profile.Compat)
+	verdict, err := admission.Admit(v.Tree.fs(), ref, p)
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"assay/conductor/profile"
 	"assay/core/canon"
 	"assay/core/fault"
 )
 
-// Runner answers one line of a group: the value for op on in, or a refusal.
-type Runner func(op string, in jsontext.Value) (any, error)
+// Runner answers one line of a group by the rules of p: the value for op on in, or a refusal.
+type Runner func(p profile.Profile, op string, in jsontext.Value) (any, error)
 
 // Groups returns the groups that are known here, by name.
 func Groups() map[string]Runner {
@@ -55,10 +56,14 @@ type Failure struct{ ID, Why string }
 
 // Run runs every *.jsonl file below the root of vectors, in path order.
 func Run(vectors fs.FS, progress func(Group)) ([]Group, error) {
+	return runAll(profile.Compat, vectors, progress)
+}
+
+func runAll(p profile.Profile, vectors fs.FS, progress func(Group)) ([]Group, error) {
 	var files []string
-	err := fs.WalkDir(vectors, ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".jsonl") {
-			files = append(files, p)
+	err := fs.WalkDir(vectors, ".", func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(file, ".jsonl") {
+			files = append(files, file)
 		}
 		return err
 	})
@@ -76,7 +81,7 @@ func Run(vectors fs.FS, progress func(Group)) ([]Group, error) {
 			return nil, fmt.Errorf("reading the vectors: %w", err)
 		}
 		name := strings.TrimSuffix(path.Base(f), ".jsonl")
-		g := runGroup(name, known[name], text)
+		g := runGroup(p, name, known[name], text)
 		if progress != nil {
 			progress(g)
 		}
@@ -85,7 +90,7 @@ func Run(vectors fs.FS, progress func(Group)) ([]Group, error) {
 	return out, nil
 }
 
-func runGroup(name string, run Runner, text []byte) Group {
+func runGroup(p profile.Profile, name string, run Runner, text []byte) Group {
 	g := Group{Name: name, Known: run != nil}
 	for line := range bytes.Lines(text) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -95,7 +100,7 @@ func runGroup(name string, run Runner, text []byte) Group {
 		if run == nil {
 			continue
 		}
-		if f := runLine(run, line); f.Why != "" {
+		if f := runLine(p, run, line); f.Why != "" {
 			g.Failed = append(g.Failed, f)
 		} else {
 			g.Passed++
@@ -113,7 +118,7 @@ type vector struct {
 	WantError jsontext.Value `json:"want_error"` // a word, or {status, kind} in the Proof groups
 }
 
-func runLine(run Runner, line []byte) (f Failure) {
+func runLine(p profile.Profile, run Runner, line []byte) (f Failure) {
 	var v vector
 	if err := canon.Lenient(line, &v); err != nil {
 		return Failure{"?", "unreadable line: " + err.Error()}
@@ -124,7 +129,7 @@ func runLine(run Runner, line []byte) (f Failure) {
 			f.Why = fmt.Sprintf("panic: %v", r)
 		}
 	}()
-	got, err := run(v.Op, v.In)
+	got, err := run(p, v.Op, v.In)
 	f.Why = v.judge(got, err)
 	return f
 }

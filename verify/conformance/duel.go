@@ -6,10 +6,11 @@ import (
 	"assay/conductor"
 	"assay/conductor/bootstrap"
 	"assay/conductor/duel"
+	"assay/conductor/profile"
 	"assay/core/canon"
 )
 
-func runExclude(op string, in jsontext.Value) (any, error) {
+func runExclude(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		King       []rowIn  `json:"king"`
 		Challenger []rowIn  `json:"challenger"`
@@ -46,7 +47,7 @@ func seedOf(seed *uint64, nonce string) bootstrap.Seed {
 	return bootstrap.OfDuel(nonce)
 }
 
-func runBootstrap(op string, in jsontext.Value) (any, error) {
+func runBootstrap(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Seed  *uint64     `json:"seed"`
 		Nonce string      `json:"nonce"`
@@ -91,7 +92,7 @@ type duelIn struct {
 	} `json:"pairs"`
 }
 
-func runDuel(op string, in jsontext.Value) (any, error) {
+func runDuel(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[duelIn](in)
 	if err != nil {
 		return nil, err

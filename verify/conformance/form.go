@@ -8,13 +8,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"assay/conductor/profile"
 	"assay/core/canon"
 	"assay/core/digest"
 )
 
-func runFormP(op string, in jsontext.Value) (any, error) { return runForm(op, in, canon.UTF8) }
+func runFormP(_ profile.Profile, op string, in jsontext.Value) (any, error) {
+	return runForm(op, in, canon.UTF8)
+}
 
-func runFormR(op string, in jsontext.Value) (any, error) { return runForm(op, in, canon.ASCII) }
+func runFormR(_ profile.Profile, op string, in jsontext.Value) (any, error) {
+	return runForm(op, in, canon.ASCII)
+}
 
 func runForm(op string, in jsontext.Value, write func(any) ([]byte, error)) (any, error) {
 	v, err := read[struct {
@@ -43,7 +48,7 @@ func runForm(op string, in jsontext.Value, write func(any) ([]byte, error)) (any
 	return canon.Object{"bytes": hex.EncodeToString(text), "digest": digest.HexOfBytes(text)}, nil
 }
 
-func runFloat(op string, in jsontext.Value) (any, error) {
+func runFloat(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Bits string `json:"bits"`
 	}](in)

@@ -62,16 +62,16 @@ type hleIn struct {
 	Image      string `json:"image"`
 }
 
-func runGraders(op string, in jsontext.Value) (any, error) {
+func runGraders(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[gradersIn](in)
 	if err != nil {
 		return nil, err
 	}
 	switch op {
 	case "hle":
-		return grade.HLE(profile.Compat, v.Submission, v.Gold), nil
+		return grade.HLE(p, v.Submission, v.Gold), nil
 	case "hle_option":
-		return grade.Option(profile.Compat, v.Text), nil
+		return grade.Option(p, v.Text), nil
 	case "hle_admit":
 		rows := make([]grade.HLERow, len(v.Rows))
 		for i, r := range v.Rows {
@@ -82,12 +82,12 @@ func runGraders(op string, in jsontext.Value) (any, error) {
 		return grade.ExtractCode(v.Text), nil
 	case "test_log":
 		statuses := canon.Object{}
-		for _, t := range grade.TestLog(profile.Compat, v.Log) {
+		for _, t := range grade.TestLog(p, v.Log) {
 			statuses[t.Name] = t.Status
 		}
 		return statuses, nil
 	case "fail_to_pass":
-		return grade.FailToPass(grade.TestLog(profile.Compat, v.Log), v.Expected), nil
+		return grade.FailToPass(grade.TestLog(p, v.Log), v.Expected), nil
 	}
 	return v.grade(op)
 }

@@ -12,6 +12,7 @@ import (
 	"assay/core/fault"
 )
 
+// snapshotOf is a world that a line sets up, so the profile does not judge it.
 func snapshotOf(ids []string) (*catalog.Snapshot, error) {
 	entries := make([]catalog.Entry, len(ids))
 	for i, id := range ids {
@@ -20,7 +21,7 @@ func snapshotOf(ids []string) (*catalog.Snapshot, error) {
 	return catalog.New(entries, profile.Compat)
 }
 
-func runParse(_ string, in jsontext.Value) (any, error) {
+func runParse(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Raw string   `json:"raw"`
 		IDs []string `json:"ids"`
@@ -32,7 +33,7 @@ func runParse(_ string, in jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, failure := action.Parse(v.Raw, s, profile.Compat)
+	a, failure := action.Parse(v.Raw, s, p)
 	if failure != action.Readable {
 		return nil, fault.NewCode("action."+failure.String(), fault.Invalid, failure.Sentence()).With()
 	}
@@ -47,7 +48,7 @@ func orNull(s string) any {
 	return s
 }
 
-func runTracker(_ string, in jsontext.Value) (any, error) {
+func runTracker(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		IDs   []string `json:"ids"`
 		Turns []string `json:"turns"`
@@ -63,7 +64,7 @@ func runTracker(_ string, in jsontext.Value) (any, error) {
 	outcomes := []any{}
 	var forcedAt any
 	for i, turn := range v.Turns {
-		a, failure := action.Parse(turn, s, profile.Compat)
+		a, failure := action.Parse(turn, s, p)
 		forced := tracker.Take(failure)
 		kind := a.Kind().String()
 		switch {
@@ -80,21 +81,21 @@ func runTracker(_ string, in jsontext.Value) (any, error) {
 	return canon.Object{"outcomes": outcomes, "forced_stop_at": forcedAt}, nil
 }
 
-func runParseTool(_ string, in jsontext.Value) (any, error) {
+func runParseTool(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Raw string `json:"raw"`
 	}](in)
 	if err != nil {
 		return nil, err
 	}
-	c, ok := reading.Parse(v.Raw, profile.Compat)
+	c, ok := reading.Parse(v.Raw, p)
 	if !ok {
 		return nil, nil
 	}
 	return canon.Object{"name": c.Name, "arg": c.Arg, "start": canon.Int(c.Start)}, nil
 }
 
-func runCanonical(_ string, in jsontext.Value) (any, error) {
+func runCanonical(_ profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		JSON string `json:"json"`
 	}](in)

@@ -160,7 +160,7 @@ type episodeIn struct {
 	world
 }
 
-func runEpisode(_ string, in jsontext.Value) (any, error) {
+func runEpisode(rules profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[episodeIn](in)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func runEpisode(_ string, in jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := state.NewRenderer(v.Instructions, s, profile.Compat)
+	r, err := state.NewRenderer(v.Instructions, s, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func runEpisode(_ string, in jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := episode.Settings{Profile: profile.Compat, Inspector: v.Inspect != nil}
+	set := episode.Settings{Profile: rules, Inspector: v.Inspect != nil}
 	if set.Budget, set.Limited, err = budget(v.Budget); err != nil {
 		return nil, err
 	}
@@ -234,6 +234,7 @@ type windowIn struct {
 // windowRun is the state that the arms of one line share.
 type windowRun struct {
 	windowIn
+	rules    profile.Profile
 	renderer *state.Renderer
 	slice    []task.Pinned
 	table    *outcome.Table
@@ -241,17 +242,17 @@ type windowRun struct {
 	now      time.Duration
 }
 
-func runWindow(_ string, in jsontext.Value) (any, error) {
+func runWindow(rules profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[windowIn](in)
 	if err != nil {
 		return nil, err
 	}
-	w := &windowRun{windowIn: v, calls: map[[2]string]int{}}
+	w := &windowRun{windowIn: v, rules: rules, calls: map[[2]string]int{}}
 	s, err := catalogOf(v.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	if w.renderer, err = state.NewRenderer(v.Instructions, s, profile.Compat); err != nil {
+	if w.renderer, err = state.NewRenderer(v.Instructions, s, rules); err != nil {
 		return nil, err
 	}
 	specs := make([]task.Spec, len(v.Tasks))
@@ -306,7 +307,7 @@ func (w *windowRun) arm(a armIn) (any, error) {
 		}
 		var batch []*episode.Result
 		for i := range start.N {
-			set := episode.Settings{Profile: profile.Compat, Inspector: w.Inspect != nil, Budget: start.Left, Limited: limited, UseTable: w.table != nil}
+			set := episode.Settings{Profile: w.rules, Inspector: w.Inspect != nil, Budget: start.Left, Limited: limited, UseTable: w.table != nil}
 			m := episode.New(w.slice[start.First+i], w.renderer, set)
 			p := w.player(a, m, &sum)
 			if err := p.play(m); err != nil {

@@ -3,6 +3,7 @@ package conformance
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"assay/conductor/profile"
 	"assay/conductor/reign"
 	"assay/conductor/score"
 	"assay/core/canon"
@@ -22,7 +23,7 @@ type adjudicateIn struct {
 	Results  []rowIn    `json:"results"`
 }
 
-func runAdjudicate(op string, in jsontext.Value) (any, error) {
+func runAdjudicate(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[adjudicateIn](in)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func finalOut(c *score.Card) any {
 	return c.Final
 }
 
-func runEmissions(op string, in jsontext.Value) (any, error) {
+func runEmissions(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Coronations []string       `json:"coronations"`
 		King        string         `json:"king"`
@@ -102,12 +103,12 @@ func runEmissions(op string, in jsontext.Value) (any, error) {
 	if op != "emissions" {
 		return nil, errUnknownOp(op)
 	}
-	p := reign.Emissions(reign.Court{
+	pay := reign.Emissions(reign.Court{
 		Coronations: v.Coronations, King: v.King, Live: v.Hotkeys, BurnUID: v.BurnUID, KingZeroUID: v.KingZeroUID,
 	})
 	weights := []any{}
-	for _, w := range p.Weights {
+	for _, w := range pay.Weights {
 		weights = append(weights, []any{w.UID, w.Share})
 	}
-	return canon.Object{"weights": weights, "pensioners": p.Pensioners}, nil
+	return canon.Object{"weights": weights, "pensioners": pay.Pensioners}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/conductor/ending"
+	"assay/conductor/profile"
 	"assay/conductor/score"
 	"assay/core/canon"
 )
@@ -69,7 +70,7 @@ func sliceOf(tasks []taskIn) []score.Task {
 	return out
 }
 
-func runScoreArm(op string, in jsontext.Value) (any, error) {
+func runScoreArm(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Results  []rowIn    `json:"results"`
 		Observed []rowIn    `json:"observed"`
@@ -104,7 +105,7 @@ func cardOut(card score.Card) canon.Object {
 	return canon.Object{"per_benchmark": lines, "quality": card.Quality, "final": card.Final, "excluded": excluded}
 }
 
-func runExchange(op string, in jsontext.Value) (any, error) {
+func runExchange(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Cheapest []rowIn            `json:"cheapest"`
 		Top      []rowIn            `json:"top"`
@@ -125,11 +126,11 @@ func runExchange(op string, in jsontext.Value) (any, error) {
 		for policy, rows := range v.Arms {
 			arms[policy] = armOf(rows)
 		}
-		p, err := score.FitPool(arms)
+		pool, err := score.FitPool(arms)
 		if err != nil {
 			return nil, err
 		}
-		return canon.Object{"king_zero": p.KingZero, "floor": p.Floor, "top": p.Top, "exchange": ratesOut(p.Exchange)}, nil
+		return canon.Object{"king_zero": pool.KingZero, "floor": pool.Floor, "top": pool.Top, "exchange": ratesOut(pool.Exchange)}, nil
 	}
 	return nil, errUnknownOp(op)
 }

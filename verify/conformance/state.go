@@ -19,6 +19,7 @@ import (
 // row is one catalog entry as vectors write it: [id, in, out, context].
 type row []jsontext.Value
 
+// catalogOf is a world that a line sets up, so the profile does not judge it.
 func catalogOf(rows []row) (*catalog.Snapshot, error) {
 	entries := make([]catalog.Entry, len(rows))
 	for i, r := range rows {
@@ -67,7 +68,7 @@ func priceOf(p float64) any {
 	return p
 }
 
-func runCatalog(op string, in jsontext.Value) (any, error) {
+func runCatalog(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	switch op {
 	case "snapshot":
 		v, err := read[struct {
@@ -76,7 +77,7 @@ func runCatalog(op string, in jsontext.Value) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, drops, err := catalog.Admit(v.Payload, profile.Compat)
+		s, drops, err := catalog.Admit(v.Payload, p)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +107,7 @@ func runCatalog(op string, in jsontext.Value) (any, error) {
 	return nil, errUnknownOp(op)
 }
 
-func runFreeze(op string, in jsontext.Value) (any, error) {
+func runFreeze(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Catalog []row  `json:"catalog"`
 		Text    string `json:"text"`
@@ -122,7 +123,7 @@ func runFreeze(op string, in jsontext.Value) (any, error) {
 		}
 		return canon.Object{"freeze": s.Freeze(), "sha256": digest.HexOfBytes([]byte(s.Freeze()))}, nil
 	case "thaw":
-		s, err := catalog.Thaw(v.Text, profile.Compat)
+		s, err := catalog.Thaw(v.Text, p)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +192,7 @@ func promptOf(r *state.Renderer, t taskIn, history []historyIn) (state.Prompt, e
 	return e.Prompt(), nil
 }
 
-func runRender(op string, in jsontext.Value) (any, error) {
+func runRender(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	type stateIn struct {
 		Task    taskIn      `json:"task"`
 		History []historyIn `json:"history"`
@@ -210,7 +211,7 @@ func runRender(op string, in jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := state.NewRenderer(v.Instructions, s, profile.Compat)
+	r, err := state.NewRenderer(v.Instructions, s, p)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func runRender(op string, in jsontext.Value) (any, error) {
 	return nil, errUnknownOp(op)
 }
 
-func runTaskOrder(op string, in jsontext.Value) (any, error) {
+func runTaskOrder(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Nonce string   `json:"nonce"`
 		IDs   []string `json:"task_ids"`
@@ -271,7 +272,7 @@ func runTaskOrder(op string, in jsontext.Value) (any, error) {
 	return nil, errUnknownOp(op)
 }
 
-func runDraw(_ string, in jsontext.Value) (any, error) {
+func runDraw(_ profile.Profile, _ string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Nonce        string         `json:"nonce"`
 		Window       jsontext.Value `json:"window"`

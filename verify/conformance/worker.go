@@ -18,7 +18,7 @@ type observationIn struct {
 	Truncated bool           `json:"truncated"`
 }
 
-func runWorkerRequest(op string, in jsontext.Value) (any, error) {
+func runWorkerRequest(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Model        string          `json:"model"`
 		Prompt       string          `json:"prompt"`
@@ -49,7 +49,7 @@ func runWorkerRequest(op string, in jsontext.Value) (any, error) {
 	return nil, errUnknownOp(op)
 }
 
-func runCompletion(op string, in jsontext.Value) (any, error) {
+func runCompletion(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	v, err := read[struct {
 		Payload jsontext.Value `json:"payload"`
 		Status  int            `json:"status"`
@@ -62,7 +62,7 @@ func runCompletion(op string, in jsontext.Value) (any, error) {
 	}
 	switch op {
 	case "completion":
-		r, err := worker.ReadReply(v.Payload, profile.Compat)
+		r, err := worker.ReadReply(v.Payload, p)
 		if err != nil {
 			return nil, err
 		}
