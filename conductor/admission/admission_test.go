@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ const (
 
 // weight returns the bytes of a weight file with n bytes of data.
 func weight(header string, n int) string {
-	return string(weightSpec{Header: header, DataBytes: n}.bytes())
+	length := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return string(length) + header + strings.Repeat("\x00", n)
 }
 
 // good returns a tree that defines the reference of these tests, with the changes laid over it. An empty text with the

@@ -1,82 +1,13 @@
 package bootstrap_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"assay/conductor/bootstrap"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// vectors hands every line of a group to f, or skips where the conformance vectors are not at hand.
-func vectors(t *testing.T, group string, f func(t *testing.T, line []byte)) {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the test")
-		}
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "..", "shared", "vectors", "conductor", group+".jsonl"))
-	if err != nil {
-		t.Skip("the conformance vectors are not beside this repository")
-	}
-	for line := range strings.Lines(string(b)) {
-		f(t, []byte(line))
-	}
-}
-
-func TestVectorsBootstrapRNG(t *testing.T) {
-	vectors(t, "bootstrap_rng", func(t *testing.T, b []byte) {
-		var line struct {
-			ID string
-			In struct {
-				Seed  *uint64
-				Nonce string
-				Draws [][2]uint32
-			}
-			Want struct {
-				Seed uint64
-				Rows [][]uint32
-			}
-		}
-		if err := json.Unmarshal(b, &line); err != nil {
-			t.Fatal(err)
-		}
-		seed := bootstrap.OfDuel(line.In.Nonce)
-		if line.In.Seed != nil {
-			seed = bootstrap.Exactly(*line.In.Seed)
-		}
-		value, ok := seed.Value()
-		if !ok || value != line.Want.Seed {
-			t.Errorf("%s: seed %d, want %d", line.ID, value, line.Want.Seed)
-		}
-		src := bootstrap.From(value)
-		var rows [][]uint32
-		for _, d := range line.In.Draws {
-			row := make([]uint32, d[1])
-			for i := range row {
-				row[i] = src.Below(d[0])
-			}
-			rows = append(rows, row)
-		}
-		if diff := cmp.Diff(line.Want.Rows, rows); diff != "" {
-			t.Errorf("%s: -want +got\n%s", line.ID, diff)
-		}
-	})
-}
 
 func TestNoNonceNoSeed(t *testing.T) {
 	for name, s := range map[string]bootstrap.Seed{

@@ -315,3 +315,8 @@ func TestBehaviourD17_NoisyGroups(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// near is equality of floats up to the order of their sums.
+func near(got, want float64) bool {
+	return math.Abs(got-want) <= 1e-12*math.Max(1, math.Abs(want))
+}

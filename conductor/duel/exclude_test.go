@@ -7,6 +7,7 @@ import (
 	"assay/conductor/duel"
 	"assay/conductor/ending"
 	"assay/conductor/score"
+	"assay/core/fault"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -83,20 +84,18 @@ func TestMatch(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		challenger []score.Row
-		want       string
+		want       fault.Code
 	}{
-		"shorter":         {king[:2], "misaligned"},
-		"another task":    {change(func(r *score.Row) { r.TaskID = "z" }), "misaligned"},
-		"other benchmark": {change(func(r *score.Row) { r.Benchmark = "b" }), "misaligned"},
-		"another group":   {change(func(r *score.Row) { r.Group = "g" }), "misaligned_groups"},
-		"bad score":       {change(func(r *score.Row) { r.Score = 2 }), "bad_grade"},
-		"bad spend":       {change(func(r *score.Row) { r.Spend = -1 }), "bad_cost"},
+		"shorter":         {king[:2], conductor.Misaligned},
+		"another task":    {change(func(r *score.Row) { r.TaskID = "z" }), conductor.Misaligned},
+		"other benchmark": {change(func(r *score.Row) { r.Benchmark = "b" }), conductor.Misaligned},
+		"another group":   {change(func(r *score.Row) { r.Group = "g" }), conductor.MisalignedGroups},
+		"bad score":       {change(func(r *score.Row) { r.Score = 2 }), conductor.BadGrade},
+		"bad spend":       {change(func(r *score.Row) { r.Spend = -1 }), conductor.BadCost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := duel.Match(king, tt.challenger)
-			if !refused(t, name, tt.want, err) {
-				t.Error("accepted")
-			}
+			refuses(t, err, tt.want)
 		})
 	}
 	twice := stops("x", "x")

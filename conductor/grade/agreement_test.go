@@ -91,3 +91,27 @@ func TestRecordedScoresAreRecomputed(t *testing.T) {
 		}
 	}
 }
+
+// shared returns the path of a file or folder beside the repository, or skips.
+func shared(t testing.TB, rel string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if path := filepath.Join(dir, "shared", rel); exists(path) {
+			return path
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Skipf("no folder shared beside the repository holds %s: put it there to run this test", rel)
+		}
+		dir = up
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -2,6 +2,7 @@ package reign_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -269,4 +270,9 @@ func TestNobodyChallenges(t *testing.T) {
 	if out := settle(t, window()); out.Crowned != "" || out.KingRows != nil || out.KingCard != nil || len(out.Judgements) != 0 {
 		t.Errorf("%+v", out)
 	}
+}
+
+// near is equality of floats up to the order of their sums.
+func near(got, want float64) bool {
+	return math.Abs(got-want) <= 1e-12*math.Max(1, math.Abs(want))
 }

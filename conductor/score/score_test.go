@@ -379,3 +379,8 @@ func BenchmarkCardOfThousandRows(b *testing.B) {
 		}
 	}
 }
+
+// near is equality of floats up to the order of their sums.
+func near(got, want float64) bool {
+	return math.Abs(got-want) <= 1e-12*math.Max(1, math.Abs(want))
+}
