@@ -239,9 +239,9 @@ func interrupted(ctx context.Context, err error, journaled bool) error {
 	case ctx.Err() != nil:
 		return &exitError{ExitFailed, "", errors.New("interrupted; nothing was written")}
 	case journaled:
-		return hinted(err, "run the same command again: nothing that was paid is bought twice")
+		return &exitError{ExitFailed, "run the same command again: nothing that was paid is bought twice", err}
 	}
-	return err
+	return &exitError{ExitFailed, "", err}
 }
 
 // devProgress draws a bar on a terminal and is silent elsewhere.

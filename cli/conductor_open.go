@@ -20,6 +20,7 @@ import (
 	"assay/conductor/state"
 	"assay/conductor/tokens"
 	"assay/conductor/world"
+	"assay/core/secret"
 	"assay/flow/conductor/devkit"
 	"assay/flow/conductor/play"
 	"assay/llm/exec"
@@ -117,7 +118,7 @@ func openWorkers(base, keyFile string, p profile.Profile) (play.Workers, func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	return play.Live{Client: client, Profile: p}, func() { _ = client.Close() }, nil
+	return play.Live{Client: client, Profile: p, Redactor: secret.NewRedactor(key)}, func() { _ = client.Close() }, nil
 }
 
 // openWorld reads a world, or the embedded one for "". Every defect is printed.

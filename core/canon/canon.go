@@ -173,21 +173,40 @@ func AppendStringASCII(dst []byte, s string) []byte {
 // AppendStringUTF8 appends s quoted, with only ", \ and characters below 0x20 escaped. s must be UTF-8.
 func AppendStringUTF8(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	start := 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
+	for {
+		i := plain(s)
+		dst = append(dst, s[:i]...)
+		if i == len(s) {
+			return append(dst, '"')
 		}
-		dst = append(dst, s[start:i]...)
-		if short[c] != 0 {
+		if c := s[i]; short[c] != 0 {
 			dst = append(dst, '\\', short[c])
 		} else {
 			dst = appendUnit(dst, uint16(c))
 		}
-		start = i + 1
+		s = s[i+1:]
 	}
-	return append(append(dst, s[start:]...), '"')
+}
+
+// plain returns how many bytes of s come before the first that form P escapes, eight at a time where it can.
+func plain(s string) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		if ((x-ones*0x20)&^x|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
+			break // one of these eight, or a byte behind it that borrowed
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
 
 // AppendFloat appends f as Python's repr writes it: shortest digits, an exponent below 1e-4 and from 1e16 on.

@@ -152,15 +152,12 @@ func (st *Stage) play(ctx context.Context, a Arm) ([]*episode.Result, error) {
 	}
 	arm.Finished = finished(w, a.Progress)
 	results, err := arm.Run(ctx, st.Slice)
-	if err != nil {
-		return nil, err
-	}
 	if w != nil {
-		if err := w.Close(); err != nil {
-			return nil, fmt.Errorf("writing the trace: %w", err)
+		if cerr := w.Close(); cerr != nil && err == nil {
+			err = fmt.Errorf("writing the trace: %w", cerr)
 		}
 	}
-	return results, nil
+	return results, err
 }
 
 // finished tells trace and progress of every episode; nil where neither wants to know.

@@ -10,13 +10,15 @@ import (
 	"assay/conductor/worker"
 	"assay/conductor/world"
 	"assay/core/fault"
+	"assay/core/secret"
 	"assay/llm"
 )
 
 // Live calls workers at an endpoint.
 type Live struct {
-	Client  llm.Client
-	Profile profile.Profile
+	Client   llm.Client
+	Profile  profile.Profile
+	Redactor *secret.Redactor // hides the key in what a provider says; nil hides nothing
 }
 
 // Call makes the call. What the provider did wrong is the model's outcome; that the key has no money is a refusal.
@@ -41,7 +43,10 @@ func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error)
 		TokensIn: said.TokensIn, TokensOut: said.ChargedOut, Served: said.ServedModel, Provider: said.Provider,
 	}
 	if err != nil {
-		e.Told, e.Text = episode.Failed, said.Failure
+		e.Told, e.Text = episode.Failed, worker.Outcome(err)+": "+said.Failure
+		if l.Redactor != nil {
+			e.Text = l.Redactor.Redact(e.Text)
+		}
 	}
 	return e, nil
 }
