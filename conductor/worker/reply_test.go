@@ -1,12 +1,8 @@
 package worker_test
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,100 +14,6 @@ import (
 	"assay/core/fault"
 	"assay/core/money"
 )
-
-// shared finds a file of the shared folder beside this repository, or skips.
-func shared(t testing.TB, name string) *os.File {
-	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil && dir != filepath.Dir(dir) {
-		if f, err := os.Open(filepath.Join(dir, "..", "shared", name)); err == nil {
-			return f
-		}
-		dir = filepath.Dir(dir)
-	}
-	t.Skip("the shared vectors are not beside this repository: ../shared/" + name)
-	return nil
-}
-
-type vector struct {
-	ID string
-	Op string
-	In struct {
-		Payload          json.RawMessage
-		Status           int
-		LimitRemaining   *float64 `json:"limit_remaining"`
-		CreditsRemaining *float64 `json:"credits_remaining"`
-		Cap              float64  `json:"cap_usd"`
-	}
-	Want  json.RawMessage
-	Error string `json:"want_error"`
-}
-
-type want struct {
-	Text     string  `json:"text"`
-	Cost     float64 `json:"cost_usd"`
-	In       int64   `json:"tokens_in"`
-	Out      int64   `json:"tokens_out"`
-	Finish   string  `json:"finish_reason"`
-	Served   string  `json:"served_model"`
-	Provider string  `json:"provider"`
-}
-
-func TestVectorsCompletion(t *testing.T) {
-	f := shared(t, "vectors/conductor/completion.jsonl")
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<24)
-	n := 0
-	for lines.Scan() {
-		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		n++
-		for _, p := range []profile.Profile{profile.Compat, profile.Strict} { // no line of this group is an accident
-			t.Run(v.ID+" "+p.String(), func(t *testing.T) { check(t, v, p) })
-		}
-	}
-	if n < 125 {
-		t.Fatalf("read %d lines of the completion vectors, want at least 125", n)
-	}
-}
-
-func check(t *testing.T, v vector, p profile.Profile) {
-	switch v.Op {
-	case "retryable":
-		if got := worker.Retryable(v.In.Status); got != (string(v.Want) == "true") {
-			t.Errorf("Retryable(%d) = %v", v.In.Status, got)
-		}
-	case "allowance":
-		var want float64
-		if err := json.Unmarshal(v.Want, &want); err != nil {
-			t.Fatal(err)
-		}
-		if got := worker.Allowance(v.In.LimitRemaining, v.In.CreditsRemaining, v.In.Cap); got != want {
-			t.Errorf("Allowance = %v, want %v", got, want)
-		}
-	case "completion":
-		r, err := worker.ReadReply(v.In.Payload, p)
-		if v.Error != "" {
-			if fault.Of(err).Word() != v.Error || r.Text != "" {
-				t.Errorf("got %v and text %q, want %s and no text", err, r.Text, v.Error)
-			}
-			return
-		}
-		var w want
-		if err := json.Unmarshal(v.Want, &w); err != nil {
-			t.Fatal(err)
-		}
-		got := want{r.Text, r.Cost, r.TokensIn, r.TokensOut, r.Finish, r.ServedModel, r.Provider}
-		if diff := cmp.Diff(w, got); err != nil || diff != "" {
-			t.Errorf("error %v, reply differs (-want +got):\n%s", err, diff)
-		}
-	default:
-		t.Fatalf("unknown op %q", v.Op)
-	}
-}
 
 // answer is a good reply with the given members in place of its own.
 func answer(choices, usage string) string {
