@@ -64,17 +64,21 @@ func runConformance(env *Env, dir string, asJSON bool) error {
 	return nil
 }
 
+// maxName is how many characters of a group's name or a line's id are shown: both are foreign.
+const maxName = 100
+
 func printGroup(env *Env, g conformance.Group) {
+	name := view.Clean(g.Name, maxName)
 	if !g.Known {
-		fmt.Fprintf(env.Out, "unknown: %s (%d lines)\n", g.Name, g.Lines)
+		fmt.Fprintf(env.Out, "unknown: %s (%d lines)\n", name, g.Lines)
 		return
 	}
-	fmt.Fprintf(env.Out, "%s %d %d\n", g.Name, g.Passed, len(g.Failed))
+	fmt.Fprintf(env.Out, "%s %d %d\n", name, g.Passed, len(g.Failed))
 	for i, f := range g.Failed {
 		if i == maxFailing {
-			fmt.Fprintf(env.Err, "%s: … %d more\n", g.Name, len(g.Failed)-i)
+			fmt.Fprintf(env.Err, "%s: … %d more\n", name, len(g.Failed)-i)
 			break
 		}
-		fmt.Fprintf(env.Err, "%s: %s\n", f.ID, view.Clean(strings.TrimSpace(f.Why), 300))
+		fmt.Fprintf(env.Err, "%s: %s\n", view.Clean(f.ID, maxName), view.Clean(strings.TrimSpace(f.Why), 300))
 	}
 }
