@@ -145,7 +145,7 @@ func (v vector) judge(got any, err error) string {
 	if derr != nil {
 		return "unreadable want: " + derr.Error()
 	}
-	return differ("", got, want)
+	return strings.TrimPrefix(differ("", got, want), ": ")
 }
 
 func (v vector) judgeRefusal(got any, err error) string {
