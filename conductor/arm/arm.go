@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/conductor/ending"
+	"assay/core/limit"
 	"assay/core/money"
 )
 
@@ -30,15 +31,19 @@ type Arm struct {
 	set      Settings
 	tasks    int
 	started  int // tasks given out or cut off, from the front
-	running  int
 	finished int // episodes that have spent what they spend
-	spent    money.Pico
+	ledger   *limit.Ledger
+	holds    []*limit.Hold // one for each episode under way; what it will cost is not known
 }
 
 // New makes the plan of an arm over n tasks.
 func New(n int, s Settings) *Arm {
 	s.Concurrency = max(s.Concurrency, 1)
-	return &Arm{set: s, tasks: n}
+	allowance := s.Allowance
+	if !s.Limited {
+		allowance = limit.Unlimited
+	}
+	return &Arm{set: s, tasks: n, ledger: limit.Open(limit.MoneyOnly(allowance))}
 }
 
 // Start is what may begin now.
@@ -59,48 +64,48 @@ func (a *Arm) Next(now time.Duration) (s Start, c Cut) {
 	if a.started == a.tasks {
 		return Start{First: a.started}, Cut{}
 	}
-	if a.set.Limited && a.running > 0 {
+	if a.set.Limited && len(a.holds) > 0 {
 		return Start{First: a.started}, Cut{}
 	}
-	left := a.left()
+	left := a.ledger.Left().Money
 	switch {
 	case now >= Clock:
 		return Start{First: a.started}, a.cutRest(ending.DuelWallClock)
-	case a.set.Limited && left <= 0:
+	case left <= 0:
 		return Start{First: a.started}, a.cutRest(ending.BudgetExhausted)
 	}
-	n := min(a.width(left)-a.running, a.tasks-a.started)
-	if n <= 0 {
-		return Start{First: a.started}, Cut{}
+	n := min(a.width(left)-len(a.holds), a.tasks-a.started)
+	s = Start{First: a.started, Left: left}
+	for s.N < n {
+		hold, err := a.ledger.Hold(limit.Amount{}, 0)
+		if err != nil {
+			panic("arm: something is left of the allowance: " + err.Error())
+		}
+		a.holds = append(a.holds, hold)
+		s.N++
 	}
-	s = Start{First: a.started, N: n, Left: left}
-	a.started += n
-	a.running += n
+	a.started += s.N
 	return s, Cut{}
 }
 
 // Done notes that one episode has ended and what it spent.
 func (a *Arm) Done(spent money.Pico) {
-	a.running--
+	last := len(a.holds) - 1 // holds are alike, so any stands for this episode's
+	if err := a.holds[last].Settle(limit.Amount{Money: spent}); err != nil {
+		panic("arm: an episode's spend is checked as it is charged: " + err.Error())
+	}
+	a.holds = a.holds[:last]
 	a.finished++
-	a.spent = a.spent.Plus(spent)
 }
 
 // Abandon cuts off everything that has not begun.
 func (a *Arm) Abandon(why ending.Ending) Cut { return a.cutRest(why) }
 
 // Over reports whether every task has ended or is cut off.
-func (a *Arm) Over() bool { return a.started == a.tasks && a.running == 0 }
+func (a *Arm) Over() bool { return a.started == a.tasks && len(a.holds) == 0 }
 
 // Spent returns what the ended episodes spent.
-func (a *Arm) Spent() money.Pico { return a.spent }
-
-func (a *Arm) left() money.Pico {
-	if !a.set.Limited {
-		return money.Max
-	}
-	return a.set.Allowance.Plus(-a.spent)
-}
+func (a *Arm) Spent() money.Pico { return a.ledger.Spent().Money }
 
 // width returns how many episodes may be in flight: all of them without a limit, one while no mean cost is known,
 // else as many mean costs as are left.
@@ -108,10 +113,11 @@ func (a *Arm) width(left money.Pico) int {
 	if !a.set.Limited {
 		return a.set.Concurrency
 	}
-	if a.finished == 0 || a.spent <= 0 {
+	spent := a.Spent()
+	if a.finished == 0 || spent <= 0 {
 		return 1
 	}
-	mean := a.spent.Dollars() / float64(a.finished)
+	mean := spent.Dollars() / float64(a.finished)
 	return max(1, min(a.set.Concurrency, int(left.Dollars()/mean)))
 }
 
