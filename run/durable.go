@@ -50,6 +50,7 @@ type course[E, D any] struct {
 	keys  map[string]bool // keys of this run so far
 	last  int64           // position of the newest record of this run
 	dirty bool            // that record may not be on disk yet
+	owed  bool            // the result of an effect that must not happen twice may not be on disk yet
 	text  []byte          // scratch for one event
 }
 
@@ -96,9 +97,6 @@ func (c *course[E, D]) effect(ctx context.Context, d D) (E, error) {
 	var none E
 	care := c.Care(d)
 	if care == Repeatable {
-		if err := c.sync(); err != nil {
-			return none, err
-		}
 		return c.act(ctx, d)
 	}
 	key := c.Key(d)
@@ -114,19 +112,22 @@ func (c *course[E, D]) effect(ctx context.Context, d D) (E, error) {
 			return none, err
 		}
 	}
-	return c.begun(ctx, d, key)
+	return c.begun(ctx, d, key, care)
 }
 
 // begun acts and writes the result. An intent, where there is one, was appended before.
-func (c *course[E, D]) begun(ctx context.Context, d D, key string) (E, error) {
+func (c *course[E, D]) begun(ctx context.Context, d D, key string, care Care) (E, error) {
 	var none E
-	if err := c.sync(); err != nil { // the intent, and every result before it
-		return none, err
+	if care == Once || c.owed { // the intent, and every result before it: asking may take long, and what was paid is not at risk for it
+		if err := c.sync(); err != nil {
+			return none, err
+		}
 	}
 	event, err := c.act(ctx, d)
 	if err != nil {
 		return none, err
 	}
+	c.owed = c.owed || care == Once
 	return event, c.result(Result, key, event)
 }
 
@@ -204,6 +205,6 @@ func (c *course[E, D]) sync() error {
 	if err := c.Journal.Sync(c.last); err != nil {
 		return fmt.Errorf("journaling run %q: %w", c.id, err)
 	}
-	c.dirty = false
+	c.dirty, c.owed = false, false
 	return nil
 }

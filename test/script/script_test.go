@@ -41,8 +41,10 @@ func copyFile(to, from string) error {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:   "testdata",
-		Setup: func(e *testscript.Env) error { return copyFile(filepath.Join(e.WorkDir, "small-tokenizer.json"), smallTokenizer) },
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			return copyFile(filepath.Join(e.WorkDir, "small-tokenizer.json"), smallTokenizer)
+		},
 		Condition: func(cond string) (bool, error) {
 			_, err := exec.LookPath(cond)
 			return err == nil, nil
