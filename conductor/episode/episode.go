@@ -108,6 +108,7 @@ type Machine struct {
 	current delegate
 	do      [1]Effect
 	waiting Do // effect that has not been answered
+	done    bool
 }
 
 // delegate is the step under way.
@@ -138,9 +139,13 @@ func (m *Machine) Result() *Result { return &m.result }
 // Start asks for the first turn.
 func (m *Machine) Start() step.Ready[Effect] { return m.begin() }
 
-// Step takes the answer to the one effect that was asked for.
+// Step takes the answer to the one effect that was asked for. An event of another kind is conductor.BadEvent; once the
+// episode has ended, events are ignored.
 func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
-	if m.waiting != answers(e.Told) {
+	if m.done {
+		return step.Ready[Effect]{Done: true}, nil
+	}
+	if m.waiting == 0 || m.waiting != answers(e.Told) {
 		return step.Ready[Effect]{}, conductor.BadEvent.With(fault.Int("told", int64(e.Told)), fault.Int("waiting", int64(m.waiting)))
 	}
 	m.now, m.waiting = e.Now, 0
@@ -170,9 +175,13 @@ func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
 	return m.next(), nil // Filled
 }
 
-// answers returns the effect that an event belongs to.
+// answers returns the effect that an event belongs to, 0 for none.
 func answers(t Told) Do {
-	return [...]Do{0, Ask, Call, Call, Call, Call, Inspect, Inspect, Grade, Grade, Fill}[t]
+	effects := [...]Do{0, Ask, Call, Call, Call, Call, Inspect, Inspect, Grade, Grade, Fill}
+	if int(t) >= len(effects) {
+		return 0
+	}
+	return effects[t]
 }
 
 func (m *Machine) want(e Effect) step.Ready[Effect] {
@@ -183,7 +192,7 @@ func (m *Machine) want(e Effect) step.Ready[Effect] {
 
 func (m *Machine) end(e ending.Ending) step.Ready[Effect] {
 	m.result.Ending = e
-	m.waiting = 0
+	m.waiting, m.done = 0, true
 	return step.Ready[Effect]{Done: true}
 }
 

@@ -34,8 +34,9 @@ type Row struct {
 
 // Table holds the rows of one window. It is not safe for concurrent use: whoever shares it brings the lock.
 type Table struct {
-	rows map[Key]Row
-	hits int
+	rows  map[Key]Row
+	fills int
+	hits  int
 }
 
 // NewTable returns an empty table.
@@ -54,18 +55,22 @@ func (t *Table) Hit() { t.hits++ }
 func (t *Table) Put(k Key, r Row) {
 	if _, there := t.rows[k]; !there {
 		t.rows[k] = r
+		t.fills++
 	}
 }
 
 // Stats sums up a table.
 type Stats struct {
-	Rows, Hits, FailedRows int
-	Provider               money.Pico // what filling the rows cost
+	Rows       int
+	Fills      int // rows that were put: calls that had an outcome
+	Hits       int // rows that were served instead of a call
+	FailedRows int
+	Provider   money.Pico // what filling the rows cost
 }
 
 // Stats returns the table's sums.
 func (t *Table) Stats() Stats {
-	s := Stats{Rows: len(t.rows), Hits: t.hits}
+	s := Stats{Rows: len(t.rows), Fills: t.fills, Hits: t.hits}
 	for _, r := range t.rows {
 		if r.Failed {
 			s.FailedRows++
