@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,12 +28,21 @@ var actors = map[string]string{
 	"TooLarge": "who made the input", "Exhausted": "who funds it", "Unready": "nobody: try again", "Uncertain": "the operator: reconcile",
 }
 
+// codeName is how a refusal is named: the room, a dot, what was refused.
+var codeName = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$`)
+
 // TestProblems keeps refusals unique and docs/problems.md complete. Run with -rewrite after declaring a refusal.
 func TestProblems(t *testing.T) {
 	problems := declared(t)
-	for i, p := range problems[1:] {
-		if p.name == problems[i].name {
+	for i, p := range problems {
+		if i > 0 && p.name == problems[i-1].name {
 			t.Errorf("the code %s is declared twice", p.name)
+		}
+		if !codeName.MatchString(p.name) {
+			t.Errorf("a refusal is named room.what, not %q", p.name)
+		}
+		if p.sentence == "" {
+			t.Errorf("%s has no fixed sentence of one line", p.name)
 		}
 	}
 	var b strings.Builder
@@ -108,8 +118,8 @@ func asProblem(n ast.Node) (problem, bool) {
 	}
 	name, ok1 := literal(call.Args[0])
 	kind, ok2 := call.Args[1].(*ast.SelectorExpr)
-	sentence, ok3 := literal(call.Args[2])
-	if !ok1 || !ok2 || !ok3 {
+	sentence, _ := literal(call.Args[2]) // "" for a computed one, which the test refuses
+	if !ok1 || !ok2 {
 		return problem{}, false
 	}
 	return problem{name, kind.Sel.Name, sentence}, true

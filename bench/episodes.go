@@ -3,17 +3,22 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/conductor/action"
+	"assay/conductor/profile"
 	"assay/conductor/trace"
+	"assay/conductor/world"
 	"assay/flow/conductor/devkit"
 	"assay/flow/conductor/play"
 )
@@ -25,53 +30,87 @@ const (
 	traceRatio   = 1.2
 )
 
-// episodes plays 5,000 episodes of three steps at 16 in flight, with full traces on disk and without.
+// episodes judges a Conductor over 5,000 episodes of three steps at 16 in flight, with full traces on disk and without:
+// first as the dev kit does it, from reading the world to the report, then the play of its one arm alone.
 func episodes(ctx context.Context, dir string, pairs int) error {
 	st, err := newStage(episodeCount, 3)
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir, "trace.jsonl")
-	with := func() error { return playTraced(ctx, st, name) }
-	without := func() error { _, err := newArm(st, 16).Run(ctx, st.Slice); return err }
-	traced, plain, err := interleave(pairs, with, without)
+	for name, b := range world.Plain(st.World) {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			return err
+		}
+	}
+	traced, plain, err := interleave(pairs,
+		func() error { return inFile(dir, func(f *os.File) error { return judge(ctx, dir, f) }) },
+		func() error { return judge(ctx, dir, nil) })
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(name)
+	t, r := median(slices.Clone(traced)), ratio(traced, plain)
+	fmt.Printf("5,000 episodes of 3 steps end to end, 16 in flight, trace synced to disk: %v (limit %v: %s)\n",
+		t.Round(time.Millisecond), episodeLimit, verdict(t.Seconds(), episodeLimit.Seconds()))
+	fmt.Printf("  without a trace: %v; with / without, median of %d pairs: %.2f (limit %.1f: %s)\n",
+		median(plain).Round(time.Millisecond), pairs, r, traceRatio, verdict(r, traceRatio))
+	traced, plain, err = interleave(pairs,
+		func() error { return inFile(dir, func(f *os.File) error { return playTraced(ctx, st, f) }) },
+		func() error { _, err := newArm(st, 16).Run(ctx, st.Slice); return err })
 	if err != nil {
 		return err
 	}
-	r := ratio(traced, plain)
-	t, p := median(traced), median(plain)
-	fmt.Printf("5,000 episodes of 3 steps, 16 in flight, trace of %.1f MB synced to disk: %v (limit %v: %s)\n",
-		float64(info.Size())/1e6, t.Round(time.Millisecond), episodeLimit, verdict(t.Seconds(), episodeLimit.Seconds()))
-	fmt.Printf("  without traces: %v; with / without, median of %d pairs: %.2f (limit %.1f: %s)\n",
-		p.Round(time.Millisecond), pairs, r, traceRatio, verdict(r, traceRatio))
+	r = ratio(traced, plain)
+	fmt.Printf("  the arm alone: %v with, %v without, ratio %.2f (limit %.1f: %s)\n",
+		median(traced).Round(time.Millisecond), median(plain).Round(time.Millisecond), r, traceRatio, verdict(r, traceRatio))
 	peak := peakMemory()
 	fmt.Printf("  peak memory of this process: %.0f MiB (limit %d: %s)\n", float64(peak)/(1<<20), memoryLimit>>20, verdict(float64(peak), memoryLimit))
 	return nil
 }
 
-func playTraced(ctx context.Context, st *devkit.Stage, name string) error {
-	f, err := os.Create(name)
+// judge is the dev kit from the world's files to the report.
+func judge(ctx context.Context, dir string, traceTo *os.File) error {
+	w, defects := world.Read(os.DirFS(dir))
+	if err := world.Err(defects); err != nil {
+		return err
+	}
+	st, err := devkit.Open(devkit.Settings{World: w, Name: "bench", Profile: profile.Strict, Nonce: "bench"})
 	if err != nil {
 		return err
 	}
+	a := devkit.Arm{Conductor: newTalker(st), Name: "talker", Concurrency: 16, Decisions: 20, Now: time.Now}
+	if traceTo != nil {
+		a.Trace = traceTo
+	}
+	report, err := st.Run(ctx, a)
+	if err != nil {
+		return err
+	}
+	return report.WriteText(io.Discard)
+}
+
+// inFile gives a new file to write and syncs it, as the dev kit writes a trace.
+func inFile(dir string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(dir, "trace")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
 	defer f.Close()
-	w, err := play.NewTraceWriter(f, trace.Header{})
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func playTraced(ctx context.Context, st *devkit.Stage, f *os.File) error {
+	w, err := play.NewTraceWriter(f, trace.Header{}, len(st.Slice))
 	if err != nil {
 		return err
 	}
 	a := newArm(st, 16)
 	a.Finished = w.Finished
-	if _, err := a.Run(ctx, st.Slice); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return f.Sync()
+	_, err = a.Run(ctx, st.Slice)
+	return errors.Join(err, w.Close())
 }
 
 // peakMemory returns the process's peak resident size in bytes, or the runtime's own figure where the system tells none.

@@ -212,7 +212,7 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 			return nil, fmt.Errorf("writing the trace: %w", err)
 		}
 		defer out.Discard()
-		a.Trace = out
+		a.Trace = out.File
 	}
 	r, err := st.Run(ctx, a)
 	if err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -82,8 +81,7 @@ func trimLine(b []byte) []byte {
 
 // pending is a file that takes its name only when it is complete.
 type pending struct {
-	*bufio.Writer
-	file *os.File
+	*os.File
 	name string
 }
 
@@ -93,31 +91,28 @@ func createPending(name string) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pending{bufio.NewWriterSize(f, 1<<18), f, name}, nil
+	return &pending{f, name}, nil
 }
 
 // Commit makes the file durable and gives it its name.
 func (p *pending) Commit() error {
-	err := p.Flush()
+	err := p.Chmod(0o644)
 	if err == nil {
-		err = p.file.Chmod(0o644)
+		err = p.Sync()
 	}
-	if err == nil {
-		err = p.file.Sync()
-	}
-	if err = errors.Join(err, p.file.Close()); err == nil {
-		err = os.Rename(p.file.Name(), p.name)
+	if err = errors.Join(err, p.Close()); err == nil {
+		err = os.Rename(p.Name(), p.name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(p.file.Name()))
+		return errors.Join(err, os.Remove(p.Name()))
 	}
 	return nil
 }
 
 // Discard removes the file. It does nothing after Commit.
 func (p *pending) Discard() {
-	if p.file.Close() == nil { // else it was committed
-		_ = os.Remove(p.file.Name()) // best effort: a leftover is hidden and harmless
+	if p.Close() == nil { // else it was committed
+		_ = os.Remove(p.Name()) // best effort: a leftover is hidden and harmless
 	}
 }
 

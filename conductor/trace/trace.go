@@ -3,7 +3,7 @@
 //	{"v":2,"task_id":"t-1","benchmark":"hle","task_sha256":"…","graded_score":1.0,"spend_usd":0.0188,"stopped_reason":"stop",
 //	 "steps":[{"step_index":0,"rendered_state_digest":"…","raw_output":"DELEGATE a/b","reason_tokens":0,"reason_source":"estimate",
 //	 "action":{"kind":"delegate","model_id":"a/b"},"model_id":"a/b","success":true,"score":1.0,"cost_usd":0.0188,
-//	 "parse_failed":false,"failure":null,"observations":[]}, …]}
+//	 "parse_failed":false}, …]}
 //
 // Invariants:
 //   - The rendered state is published as its digest: its text is a function of the window's header, the task and the steps before.
@@ -20,14 +20,10 @@ import (
 	"assay/conductor/episode"
 	"assay/conductor/reading"
 	"assay/core/canon"
-	"assay/core/digest"
 )
 
 // Version is the version of the format.
 const Version = 2
-
-// TaskDigest names a task's statement: the hexadecimal SHA-256 of its prompt's bytes.
-func TaskDigest(prompt string) string { return digest.HexOfBytes([]byte(prompt)) }
 
 // Append appends an episode's line, with its line end.
 func Append(dst []byte, r *episode.Result) []byte {
@@ -35,8 +31,7 @@ func Append(dst []byte, r *episode.Result) []byte {
 	dst = canon.AppendStringUTF8(dst, r.Task.ID())
 	dst = append(dst, `,"benchmark":`...)
 	dst = canon.AppendStringUTF8(dst, r.Task.Benchmark())
-	dst = append(dst, `,"task_sha256":"`...)
-	dst = digest.Sum[string]([]byte(r.Task.Prompt())).AppendHex(dst)
+	dst = append(append(dst, `,"task_sha256":"`...), r.Task.Digest()...)
 	dst = append(dst, `","graded_score":`...)
 	dst = canon.AppendFloat(dst, r.Score)
 	dst = append(dst, `,"spend_usd":`...)
@@ -71,7 +66,7 @@ func appendStep(dst []byte, i int, s *episode.Step) []byte {
 	}
 	if s.Kind == action.None {
 		dst = append(dst, `,"action":null,"model_id":null,"success":false,"cost_usd":0.0,"parse_failed":true,"parse_failure":"`...)
-		return append(append(dst, s.ParseFailure.String()...), `","failure":null,"observations":[]}`...)
+		return append(append(dst, s.ParseFailure.String()...), `"}`...)
 	}
 	dst = append(append(append(dst, `,"action":{"kind":"`...), s.Kind.String()...), `","model_id":`...)
 	dst = appendOrNull(dst, s.Model)
@@ -79,28 +74,35 @@ func appendStep(dst []byte, i int, s *episode.Step) []byte {
 	dst = strconv.AppendBool(append(dst, `,"success":`...), s.Success)
 	dst = canon.AppendFloat(append(dst, `,"score":`...), s.Score)
 	dst = s.Cost.AppendDollars(append(dst, `,"cost_usd":`...))
-	dst = append(dst, `,"parse_failed":false,"failure":`...)
+	dst = append(dst, `,"parse_failed":false`...)
 	dst = appendFailure(dst, s)
+	dst = appendObservations(dst, s.Observations)
+	return append(appendUsage(dst, s), '}')
+}
+
+// appendFailure writes the failure's text where there is one: a meter's refusal starts with "refused: ".
+func appendFailure(dst []byte, s *episode.Step) []byte {
+	switch {
+	case s.Refused:
+		return canon.AppendStringUTF8(append(dst, `,"failure":`...), "refused: "+s.Failure)
+	case s.Failed:
+		return canon.AppendStringUTF8(append(dst, `,"failure":`...), s.Failure)
+	}
+	return dst
+}
+
+func appendObservations(dst []byte, seen []reading.Observation) []byte {
+	if len(seen) == 0 {
+		return dst
+	}
 	dst = append(dst, `,"observations":[`...)
-	for j, o := range s.Observations {
-		if j > 0 {
+	for i, o := range seen {
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = appendObservation(dst, o)
 	}
-	dst = append(dst, ']')
-	return append(appendUsage(dst, s), '}')
-}
-
-// appendFailure writes null, or the failure's text: a meter's refusal starts with "refused: ".
-func appendFailure(dst []byte, s *episode.Step) []byte {
-	switch {
-	case s.Refused:
-		return canon.AppendStringUTF8(dst, "refused: "+s.Failure)
-	case s.Failed:
-		return canon.AppendStringUTF8(dst, s.Failure)
-	}
-	return append(dst, "null"...)
+	return append(dst, ']')
 }
 
 func appendUsage(dst []byte, s *episode.Step) []byte {

@@ -220,6 +220,9 @@ func AppendFloat(dst []byte, f float64) []byte {
 	case math.IsInf(f, -1):
 		return append(dst, "-inf"...)
 	}
+	if f == 0 && !math.Signbit(f) || f == 1 { // most scores
+		return append(dst, '0'+byte(f), '.', '0')
+	}
 	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
 		return strconv.AppendFloat(dst, f, 'e', -1, 64) // two exponent digits at least, as in Python
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assay/conductor"
+	"assay/core/digest"
 	"assay/core/fault"
 )
 
@@ -21,7 +22,12 @@ type Spec struct {
 }
 
 // Task is a task that a window's slice has pinned.
-type Task struct{ spec *Spec }
+type Task struct{ spec *pinned }
+
+type pinned struct {
+	Spec
+	digest string // hexadecimal SHA-256 of the prompt
+}
 
 // New pins a task. A task without id or benchmark, or with text that is not UTF-8, is conductor.BadTask.
 func New(s Spec) (Task, error) {
@@ -29,7 +35,7 @@ func New(s Spec) (Task, error) {
 		return Task{}, conductor.BadTask.With(fault.Str("task_id", s.ID))
 	}
 	s.Tools = slices.Clone(s.Tools)
-	return Task{&s}, nil
+	return Task{&pinned{s, digest.HexOfBytes([]byte(s.Prompt))}}, nil
 }
 
 // IsZero reports whether t is no task.
@@ -43,6 +49,9 @@ func (t Task) Benchmark() string { return t.spec.Benchmark }
 
 // Prompt returns the statement that workers are sent.
 func (t Task) Prompt() string { return t.spec.Prompt }
+
+// Digest returns the hexadecimal SHA-256 of the prompt's bytes: how published records name the statement.
+func (t Task) Digest() string { return t.spec.digest }
 
 // Tools returns the declared tools in order. The caller must not change the slice.
 func (t Task) Tools() []string { return t.spec.Tools }

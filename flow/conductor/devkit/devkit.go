@@ -146,7 +146,7 @@ func (st *Stage) play(ctx context.Context, a Arm) ([]*episode.Result, error) {
 	var w *play.TraceWriter
 	if a.Trace != nil {
 		var err error
-		if w, err = play.NewTraceWriter(a.Trace, st.header(a.Name)); err != nil {
+		if w, err = play.NewTraceWriter(a.Trace, st.header(a.Name), len(st.Slice)); err != nil {
 			return nil, fmt.Errorf("writing the trace: %w", err)
 		}
 	}

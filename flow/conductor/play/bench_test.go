@@ -130,7 +130,7 @@ func benchStep(b *testing.B, s *stage, width int, traced bool) {
 		var w *play.TraceWriter
 		if traced {
 			var err error
-			if w, err = play.NewTraceWriter(io.Discard, trace.Header{}); err != nil {
+			if w, err = play.NewTraceWriter(io.Discard, trace.Header{}, len(s.slice)); err != nil {
 				b.Fatal(err)
 			}
 			a.Finished = w.Finished

@@ -3,24 +3,29 @@ package play
 import (
 	"errors"
 	"io"
+	"os"
 	"sync"
+	"sync/atomic"
 
 	"assay/conductor/episode"
 	"assay/conductor/trace"
+	"assay/run"
 )
 
 // TraceWriter writes episodes in the slice's order as they end. Its Finished may be called from any goroutine.
 //
-// A goroutine of its own hands full buffers to the underlying writer, so that the disk works while episodes are played.
+// Nobody waits for anybody: who finishes an episode leaves its line in the episode's slot, and whoever holds the lock
+// takes along what stands in order. A goroutine of its own hands full buffers to the underlying writer, so that the
+// disk works while episodes are played.
 type TraceWriter struct {
-	mu      sync.Mutex
-	buf     []byte
-	next    int             // first place that is not in buf yet
-	waiting map[int]*[]byte // lines of later places
-	lines   sync.Pool       // of *[]byte
-	full    chan []byte     // buffers to write
-	free    chan []byte     // buffers written
-	done    chan error      // the writing goroutine's end
+	slots []atomic.Pointer[[]byte]
+	next  atomic.Int64 // first slot that is not in buf yet; written under mu
+	mu    sync.Mutex
+	buf   []byte
+	lines sync.Pool   // of *[]byte
+	full  chan []byte // buffers to write
+	free  chan []byte // buffers written
+	done  chan error  // the writing goroutine's end
 }
 
 const (
@@ -29,14 +34,14 @@ const (
 	lineBuffer   = 4 << 10 // first size of one episode's line
 )
 
-// NewTraceWriter starts a trace on w with the header's line. Close it, also after an error elsewhere.
-func NewTraceWriter(w io.Writer, h trace.Header) (*TraceWriter, error) {
+// NewTraceWriter starts a trace of n episodes on w with the header's line. Close it, also after an error elsewhere.
+func NewTraceWriter(w io.Writer, h trace.Header, n int) (*TraceWriter, error) {
 	line, err := h.Line()
 	if err != nil {
 		return nil, err
 	}
 	t := &TraceWriter{
-		waiting: make(map[int]*[]byte), full: make(chan []byte, traceBuffers), free: make(chan []byte, traceBuffers), done: make(chan error, 1),
+		slots: make([]atomic.Pointer[[]byte], n), full: make(chan []byte, traceBuffers), free: make(chan []byte, traceBuffers), done: make(chan error, 1),
 	}
 	t.lines.New = func() any { b := make([]byte, 0, lineBuffer); return &b }
 	for range traceBuffers {
@@ -50,29 +55,43 @@ func NewTraceWriter(w io.Writer, h trace.Header) (*TraceWriter, error) {
 // writeAll writes buffers in order until the writer is closed. After an error it only takes them.
 func (t *TraceWriter) writeAll(w io.Writer) {
 	var err error
+	var at int64
+	file, onDisk := w.(*os.File)
 	for b := range t.full {
 		if err == nil {
 			_, err = w.Write(b)
 		}
+		if err == nil && onDisk {
+			run.StartWriteback(file, at, int64(len(b)))
+		}
+		at += int64(len(b))
 		t.free <- b[:0]
 	}
 	t.done <- err
 }
 
-// Finished takes one episode.
+// Finished takes one episode; i is its place in the slice.
 func (t *TraceWriter) Finished(i int, r *episode.Result) {
 	line := t.lines.Get().(*[]byte)
-	*line = trace.Append((*line)[:0], r) // outside the lock: this is the work
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting[i] = line
-	for {
-		line, ok := t.waiting[t.next]
-		if !ok {
-			return
-		}
-		delete(t.waiting, t.next)
-		t.next++
+	*line = trace.Append((*line)[:0], r)
+	t.slots[i].Store(line)
+	for t.ready() && t.mu.TryLock() { // else the holder sees this line, or finds it when it looks again
+		t.collect()
+		t.mu.Unlock()
+	}
+}
+
+// ready reports whether the next line in order is there.
+func (t *TraceWriter) ready() bool {
+	next := int(t.next.Load())
+	return next < len(t.slots) && t.slots[next].Load() != nil
+}
+
+// collect moves the lines that stand in order to the buffer. The caller holds mu.
+func (t *TraceWriter) collect() {
+	for t.ready() {
+		line := t.slots[t.next.Load()].Swap(nil)
+		t.next.Add(1)
 		t.buf = append(t.buf, *line...)
 		t.lines.Put(line)
 		if len(t.buf) >= traceBuffer {
@@ -87,8 +106,9 @@ func (t *TraceWriter) Finished(i int, r *episode.Result) {
 func (t *TraceWriter) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.collect()
 	var err error
-	if len(t.waiting) > 0 {
+	if int(t.next.Load()) < len(t.slots) {
 		err = errors.New("the trace lacks an episode")
 	}
 	t.full <- t.buf
