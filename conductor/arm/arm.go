@@ -118,7 +118,11 @@ func (a *Arm) width(left money.Pico) int {
 		return 1
 	}
 	mean := spent.Dollars() / float64(a.finished)
-	return max(1, min(a.set.Concurrency, int(left.Dollars()/mean)))
+	fits := left.Dollars() / mean
+	if fits >= float64(a.set.Concurrency) { // as floats: a tiny mean fits more often than an int can say
+		return a.set.Concurrency
+	}
+	return max(1, int(fits))
 }
 
 func (a *Arm) cutRest(why ending.Ending) Cut {

@@ -133,10 +133,14 @@ func TestBehaviourS24_WidthIsWhatTheAllowanceHolds(t *testing.T) {
 			t.Errorf("allowance %v: widths %v, want %v", c.allowance, widths, c.want)
 		}
 	}
-	a := arm.New(9, arm.Settings{Limited: true, Allowance: money.Max, Concurrency: 4})
-	for range 4 { // four episodes for one pico-dollar: a quarter of a pico-dollar is the mean
+	a := arm.New(99, arm.Settings{Limited: true, Allowance: money.Max, Concurrency: 4})
+	for a.Spent() == 0 { // three episodes for one pico-dollar: their mean fits more often than an int can say
+		for range 3 {
+			a.Next(0)
+			a.Done(0)
+		}
 		a.Next(0)
-		a.Done(map[bool]money.Pico{true: 1}[a.Spent() == 0])
+		a.Done(1)
 	}
 	if s, _ := a.Next(0); s.N != 4 {
 		t.Errorf("a mean far below the allowance gives a width of %d", s.N)
@@ -211,9 +215,6 @@ func TestProperty_arm_plan(t *testing.T) {
 		}
 		if how == ending.DuelWallClock && time.Duration(len(widths))*takes < arm.Clock {
 			t.Fatalf("cut off for the clock after %v", time.Duration(len(widths))*takes)
-		}
-		if !cut && n > 0 && how != "" {
-			t.Fatal("a tail without a cut")
 		}
 		if set.Concurrency <= 1 { // serial: one after the other, each with what the others have left
 			left := set.Allowance

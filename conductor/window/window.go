@@ -8,6 +8,7 @@
 package window
 
 import (
+	"cmp"
 	"slices"
 
 	"assay/conductor"
@@ -84,25 +85,19 @@ func (e Entry) Digest() string {
 
 // PoolDigest returns the digest of a task pool: the sorted list of [benchmark, task_id, prompt, [tools], group].
 func PoolDigest(specs []task.Spec) (string, error) {
-	rows := make([]string, 0, len(specs))
-	byKey := make(map[string]any, len(specs))
-	for _, s := range specs {
-		key := s.Benchmark + "\x00" + s.ID
-		rows = append(rows, key)
+	list := make([]any, 0, len(specs))
+	for _, s := range slices.SortedFunc(slices.Values(specs), compare) {
 		var group any
 		if s.Group != "" {
 			group = s.Group
 		}
-		byKey[key] = []any{s.Benchmark, s.ID, s.Prompt, s.Tools, group}
-	}
-	return digestRows(rows, byKey)
-}
-
-func digestRows(keys []string, rows map[string]any) (string, error) {
-	slices.Sort(keys)
-	list := make([]any, len(keys))
-	for i, k := range keys {
-		list[i] = rows[k]
+		list = append(list, []any{s.Benchmark, s.ID, s.Prompt, s.Tools, group})
 	}
 	return digest.HexOf(list)
+}
+
+// compare orders tasks by all that the pool's digest covers, so that the input's order never shows.
+func compare(a, b task.Spec) int {
+	return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Prompt, b.Prompt),
+		slices.Compare(a.Tools, b.Tools), cmp.Compare(a.Group, b.Group))
 }

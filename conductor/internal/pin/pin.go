@@ -31,7 +31,8 @@ type pinned struct {
 
 // New pins a task. A task without id or benchmark, or with text that is not UTF-8, is conductor.BadTask.
 func New(s Spec) (Task, error) {
-	if s.ID == "" || s.Benchmark == "" || !utf8.ValidString(s.ID) || !utf8.ValidString(s.Benchmark) || !utf8.ValidString(s.Prompt) {
+	bad := func(text string) bool { return !utf8.ValidString(text) }
+	if s.ID == "" || s.Benchmark == "" || bad(s.ID) || bad(s.Benchmark) || bad(s.Prompt) || bad(s.Group) || slices.ContainsFunc(s.Tools, bad) {
 		return Task{}, conductor.BadTask.With(fault.Str("task_id", s.ID))
 	}
 	s.Tools = slices.Clone(s.Tools)
