@@ -38,7 +38,8 @@ fuzz: need-go ## fuzz every parser, FUZZTIME (30s) each
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$dir" </dev/null || exit 1; \
 	  done
 
-bench: need-go ## run every benchmark
+bench: need-go ## measure end to end, then run every benchmark
+	@$(GO) run ./bench
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
 gen: need-go ## write generated files again

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/conductor/profile"
+	"assay/core/fault"
 	"assay/core/money"
 	"assay/flow/conductor/devkit"
 	"assay/run"
@@ -234,6 +235,8 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 // interrupted adds to an error what to do next.
 func interrupted(ctx context.Context, err error, journaled bool) error {
 	switch {
+	case fault.Of(err) == run.OtherRun:
+		return &exitError{ExitFailed, "the journal belongs to another command: finish that one, name another --journal, or remove the file with what it paid for", err}
 	case ctx.Err() != nil && journaled:
 		return &exitError{ExitFailed, "run the same command again: nothing that was paid is bought twice", errors.New("interrupted")}
 	case ctx.Err() != nil:

@@ -135,7 +135,7 @@ func (st *Stage) play(ctx context.Context, a Arm) ([]*episode.Result, error) {
 	arm := &play.Arm{
 		Conductor: a.Conductor, Workers: a.Workers, Grader: play.Metrics{World: st.World}, Counter: a.Counter,
 		Renderer: st.Renderer, Profile: st.Profile, Concurrency: a.Concurrency,
-		Journal: a.Journal, ID: "dev", Paid: a.Workers != nil, Now: a.Now,
+		Journal: a.Journal, ID: "dev", About: a.Name + "\x00" + st.Nonce, Paid: a.Workers != nil, Now: a.Now,
 	}
 	if a.Workers == nil {
 		arm.Workers = play.Recorded{World: st.World}

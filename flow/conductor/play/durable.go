@@ -7,16 +7,15 @@ import (
 
 	"assay/conductor/action"
 	"assay/conductor/episode"
-	"assay/conductor/state"
 	"assay/conductor/task"
 	"assay/core/canon"
 	"assay/core/digest"
 	"assay/run"
 )
 
-// about binds an episode's records to what it was played on: the prompts' constant part and the task's statement.
-func about(t task.Pinned, r *state.Renderer) string {
-	return digest.HexOfBytes([]byte(r.PrefixDigest() + "\x00" + t.Benchmark() + "\x00" + t.Prompt()))
+// about binds an episode's records to what it was played with: the arm, the prompts' constant part and the task.
+func (r *running) about(t task.Pinned) string {
+	return digest.HexOfBytes([]byte(r.About + "\x00" + r.Profile.String() + "\x00" + r.Renderer.PrefixDigest() + "\x00" + t.Benchmark() + "\x00" + t.Digest()))
 }
 
 // UncertainCall is the failure of a worker call whose result was lost in a crash. It may have been charged.

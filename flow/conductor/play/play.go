@@ -77,9 +77,11 @@ type Arm struct {
 	Concurrency int
 	Allowance   money.Pico
 	Limited     bool
-	// Journal makes the arm survive a crash; ID names it there. Paid says that a worker call costs money.
+	// Journal makes the arm survive a crash. ID names the arm there, and About says what it is played with, so that
+	// another arm is not mistaken for it. Paid says that a worker call costs money.
 	Journal run.Journal
 	ID      string
+	About   string
 	Paid    bool
 	// Table, when set, is shared by the arms of a window. Callers see it unlocked only between arms.
 	Table *outcome.Table
@@ -197,7 +199,7 @@ func (r *running) episode(ctx context.Context, i int, left money.Pico) error {
 	var id, bound string
 	if r.Journal != nil {
 		loop.Durable = p.durable()
-		id, bound = r.ID+"/"+t.ID(), about(t, r.Renderer)
+		id, bound = r.ID+"/"+t.ID(), r.about(t)
 	}
 	if err := loop.Run(ctx, id, bound, m); err != nil {
 		return err
