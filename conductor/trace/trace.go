@@ -15,41 +15,74 @@ package trace
 
 import (
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"assay/conductor/action"
+	"assay/conductor/ending"
 	"assay/conductor/episode"
 	"assay/conductor/reading"
 	"assay/core/canon"
+	"assay/core/money"
 )
 
 // Version is the version of the format.
 const Version = 2
 
+// Episode is what a line says. A failed step whose failure starts with "refused: " reads as the meter's refusal.
+type Episode struct {
+	TaskID, Benchmark string
+	TaskDigest        string // hexadecimal SHA-256 of the statement
+	Score             float64
+	Spent             money.Pico
+	Ending            ending.Ending
+	Steps             []episode.Step
+	// InfrastructureFailed says that grading or inspecting failed: the task leaves both arms.
+	InfrastructureFailed bool
+}
+
+// Of returns what is published of a result. Steps are shared.
+func Of(r *episode.Result) Episode {
+	return Episode{
+		TaskID: r.Task.ID(), Benchmark: r.Task.Benchmark(), TaskDigest: r.Task.Digest(), Score: r.Score, Spent: r.Spent, Ending: r.Ending,
+		Steps: r.Steps, InfrastructureFailed: r.InfrastructureFailed,
+	}
+}
+
 // Append appends an episode's line, with its line end.
-func Append(dst []byte, r *episode.Result) []byte {
-	dst = append(dst, `{"v":2,"task_id":`...)
-	dst = canon.AppendStringUTF8(dst, r.Task.ID())
-	dst = append(dst, `,"benchmark":`...)
-	dst = canon.AppendStringUTF8(dst, r.Task.Benchmark())
-	dst = append(append(dst, `,"task_sha256":"`...), r.Task.Digest()...)
+func Append(dst []byte, r *episode.Result) []byte { return Of(r).Append(dst) }
+
+// Append appends the line, with its line end. Bytes of a text that are not UTF-8 are written as U+FFFD.
+func (e Episode) Append(dst []byte) []byte {
+	dst = appendText(append(dst, `{"v":2,"task_id":`...), e.TaskID)
+	dst = appendText(append(dst, `,"benchmark":`...), e.Benchmark)
+	dst = append(append(dst, `,"task_sha256":"`...), e.TaskDigest...)
 	dst = append(dst, `","graded_score":`...)
-	dst = canon.AppendFloat(dst, r.Score)
+	dst = canon.AppendFloat(dst, e.Score)
 	dst = append(dst, `,"spend_usd":`...)
-	dst = r.Spent.AppendDollars(dst)
+	dst = e.Spent.AppendDollars(dst)
 	dst = append(dst, `,"stopped_reason":"`...)
-	dst = append(dst, r.Ending...)
+	dst = append(dst, e.Ending...)
 	dst = append(dst, '"')
-	if r.InfrastructureFailed {
+	if e.InfrastructureFailed {
 		dst = append(dst, `,"infrastructure_failed":true`...)
 	}
 	dst = append(dst, `,"steps":[`...)
-	for i := range r.Steps {
+	for i := range e.Steps {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendStep(dst, i, &r.Steps[i])
+		dst = appendStep(dst, i, &e.Steps[i])
 	}
 	return append(dst, "]}\n"...)
+}
+
+// appendText appends a quoted text that may come from anywhere.
+func appendText(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	return canon.AppendStringUTF8(dst, s)
 }
 
 func appendStep(dst []byte, i int, s *episode.Step) []byte {
@@ -58,7 +91,7 @@ func appendStep(dst []byte, i int, s *episode.Step) []byte {
 	dst = append(dst, `,"rendered_state_digest":"`...)
 	dst = s.Prompt.AppendHex(dst)
 	dst = append(dst, `","raw_output":`...)
-	dst = canon.AppendStringUTF8(dst, s.Raw)
+	dst = appendText(dst, s.Raw)
 	if s.Reason.Source != action.Unmeasured {
 		dst = append(dst, `,"reason_tokens":`...)
 		dst = strconv.AppendInt(dst, int64(s.Reason.Tokens), 10)
@@ -80,13 +113,16 @@ func appendStep(dst []byte, i int, s *episode.Step) []byte {
 	return append(appendUsage(dst, s), '}')
 }
 
+// refused starts the failure of a step whose call the meter refused.
+const refused = "refused: "
+
 // appendFailure writes the failure's text where there is one: a meter's refusal starts with "refused: ".
 func appendFailure(dst []byte, s *episode.Step) []byte {
 	switch {
 	case s.Refused:
-		return canon.AppendStringUTF8(append(dst, `,"failure":`...), "refused: "+s.Failure)
+		return appendText(append(dst, `,"failure":`...), refused+s.Failure)
 	case s.Failed:
-		return canon.AppendStringUTF8(append(dst, `,"failure":`...), s.Failure)
+		return appendText(append(dst, `,"failure":`...), s.Failure)
 	}
 	return dst
 }
@@ -113,10 +149,10 @@ func appendUsage(dst []byte, s *episode.Step) []byte {
 	dst = strconv.AppendInt(append(dst, `,"tokens_in":`...), s.TokensIn, 10)
 	dst = strconv.AppendInt(append(dst, `,"tokens_out":`...), s.TokensOut, 10)
 	if s.Served != "" {
-		dst = canon.AppendStringUTF8(append(dst, `,"served_model":`...), s.Served)
+		dst = appendText(append(dst, `,"served_model":`...), s.Served)
 	}
 	if s.Provider != "" {
-		dst = canon.AppendStringUTF8(append(dst, `,"provider":`...), s.Provider)
+		dst = appendText(append(dst, `,"provider":`...), s.Provider)
 	}
 	if s.Replayed {
 		dst = append(dst, `,"replayed":true`...)
@@ -128,15 +164,15 @@ func appendOrNull(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)
 	}
-	return canon.AppendStringUTF8(dst, s)
+	return appendText(dst, s)
 }
 
 func appendObservation(dst []byte, o reading.Observation) []byte {
-	dst = canon.AppendStringUTF8(append(dst, `{"call":{"name":`...), o.Call.Name)
-	dst = canon.AppendStringUTF8(append(dst, `,"arg":`...), o.Call.Arg)
+	dst = appendText(append(dst, `{"call":{"name":`...), o.Call.Name)
+	dst = appendText(append(dst, `,"arg":`...), o.Call.Arg)
 	dst = append(append(append(dst, `,"start":`...), o.Call.Start...), '}')
-	dst = canon.AppendStringUTF8(append(dst, `,"response_sha256":`...), o.ReplyDigest)
-	dst = canon.AppendStringUTF8(append(dst, `,"output":`...), o.Output)
+	dst = appendText(append(dst, `,"response_sha256":`...), o.ReplyDigest)
+	dst = appendText(append(dst, `,"output":`...), o.Output)
 	return append(strconv.AppendBool(append(dst, `,"truncated":`...), o.Truncated), '}')
 }
 
