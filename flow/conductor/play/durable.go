@@ -1,12 +1,16 @@
 package play
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"assay/conductor/action"
 	"assay/conductor/episode"
+	"assay/conductor/outcome"
 	"assay/conductor/task"
 	"assay/core/canon"
 	"assay/core/digest"
@@ -78,12 +82,10 @@ type eventLine struct {
 	Served    string        `json:"served,omitzero"`
 	Provider  string        `json:"provider,omitzero"`
 	Truncated bool          `json:"truncated,omitzero"`
+	Row       *outcome.Row  `json:"row,omitzero"` // of a replay: the table may be gone when the run is resumed
 }
 
 func appendEvent(dst []byte, e episode.Event) ([]byte, error) {
-	if e.Told == episode.Replayed {
-		return nil, fmt.Errorf("a replayed row is not journaled")
-	}
 	dst = strconv.AppendInt(append(dst, `{"told":`...), int64(e.Told), 10)
 	dst = strconv.AppendInt(append(dst, `,"now_ns":`...), int64(e.Now), 10)
 	dst = canon.AppendStringUTF8(append(dst, `,"text":`...), e.Text)
@@ -107,6 +109,13 @@ func appendEvent(dst []byte, e episode.Event) ([]byte, error) {
 	if e.Truncated {
 		dst = append(dst, `,"truncated":true`...)
 	}
+	if e.Row != nil {
+		row, err := json.Marshal(e.Row)
+		if err != nil {
+			return nil, fmt.Errorf("writing a replayed row: %w", err)
+		}
+		dst = append(append(dst, `,"row":`...), row...)
+	}
 	return append(dst, '}'), nil
 }
 
@@ -115,8 +124,11 @@ func parseEvent(text []byte) (episode.Event, error) {
 	if err := canon.Strict(text, &l); err != nil {
 		return episode.Event{}, fmt.Errorf("reading a journaled event: %w", err)
 	}
+	if (l.Told == episode.Replayed) != (l.Row != nil) {
+		return episode.Event{}, errors.New("reading a journaled event: a row belongs to a replay")
+	}
 	return episode.Event{
 		Told: l.Told, Now: time.Duration(l.Now), Text: l.Text, Reason: action.Measure{Tokens: l.Reason, Source: l.Source}, Dollars: l.Dollars,
-		TokensIn: l.TokensIn, TokensOut: l.TokensOut, Served: l.Served, Provider: l.Provider, Truncated: l.Truncated,
+		TokensIn: l.TokensIn, TokensOut: l.TokensOut, Served: l.Served, Provider: l.Provider, Truncated: l.Truncated, Row: l.Row,
 	}, nil
 }

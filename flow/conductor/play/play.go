@@ -10,8 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"assay/conductor/action"
 	"assay/conductor/arm"
@@ -237,8 +239,17 @@ func (p *player) act(ctx context.Context, d episode.Effect) (e episode.Event, er
 	if err == nil && ctx.Err() != nil && (e.Told == episode.InspectorFailed || e.Told == episode.GraderFailed) {
 		err = context.Cause(ctx) // an interrupt is nobody's infrastructure failure
 	}
+	e.Text, e.Served, e.Provider = utf8Text(e.Text), utf8Text(e.Served), utf8Text(e.Provider)
 	e.Now = p.elapsed()
 	return e, err
+}
+
+// utf8Text makes text from outside recordable: bytes that are not UTF-8 become U+FFFD before anything is read from it.
+func utf8Text(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\ufffd")
 }
 
 func (p *player) ask(ctx context.Context, d episode.Effect) (episode.Event, error) {
