@@ -103,10 +103,13 @@ func TestObserveLeavesTheRequestAsItWas(t *testing.T) {
 	first := worker.NewRequest(pinned(t, "x", "READ"), model(t, "a/b"))
 	one := first.Observe(see("a"))
 	left, right := one.Observe(see("b")), one.Observe(see("c"))
+	three := left.Observe(see("d"))
+	left4, right4 := three.Observe(see("e")), three.Observe(see("f"))
 	for _, c := range []struct {
 		r    worker.Request
 		want []string
-	}{{first, nil}, {one, []string{"a"}}, {left, []string{"a", "b"}}, {right, []string{"a", "c"}}} {
+	}{{first, nil}, {one, []string{"a"}}, {left, []string{"a", "b"}}, {right, []string{"a", "c"}}, {three, []string{"a", "b", "d"}},
+		{left4, []string{"a", "b", "d", "e"}}, {right4, []string{"a", "b", "d", "f"}}} {
 		var got []string
 		for _, o := range c.r.Observations() {
 			got = append(got, o.Output)

@@ -287,6 +287,21 @@ func (h held) Grade(ctx context.Context, _ worker.Request, _ string) (float64, e
 	return 0, ctx.Err()
 }
 
+// The grade is the last that this episode asks for: an interrupt in it must not leave a finished episode with a failed grader.
+func TestAnInterruptInTheLastGradeFinishesNothing(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := newStage(t, 1, 2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := priced(s, .01, "0.005", 1, t)
+	a.Grader = held(func(context.Context) { cancel(play.ErrInterrupted) })
+	a.Finished = func(_ int, r *episode.Result) {
+		t.Errorf("finished as %s, infrastructure failed %v", r.Ending, r.InfrastructureFailed)
+	}
+	if results, err := a.Run(ctx, s.slice); !errors.Is(err, play.ErrInterrupted) || results != nil {
+		t.Errorf("%v, %v", results, err)
+	}
+}
+
 func TestAnArmThatIsCancelledBeforeItBegins(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newStage(t, 3, 2)
