@@ -7,6 +7,7 @@
 package text
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,3 +174,28 @@ func EqualUpperASCII(s, word string) bool {
 	}
 	return true
 }
+
+// Clip returns s cut to at most n bytes on a character's border, with "…" behind it where something was cut off.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// Clean makes foreign text safe for a terminal: every character that is not printable, line and paragraph separators included,
+// becomes "·", and at most n bytes are kept (see Clip).
+func Clean(s string, n int) string {
+	return Clip(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return '·'
+	}, s), n)
+}
+
+// Quote returns foreign text in quotes, with everything that is not printable escaped, cut to at most n bytes before it is quoted.
+func Quote(s string, n int) string { return strconv.Quote(Clip(s, n)) }
