@@ -319,15 +319,7 @@ Exit codes: 0 a verdict, whoever wins; 1 there is none; 2 usage.`,
 }
 
 func judge(nonce string, king, challenger []score.Row, failed []string, ex score.Exchange) (view.Verdict, error) {
-	kept, err := duel.Exclude(king, challenger, failed)
-	if err != nil {
-		return view.Verdict{}, err
-	}
-	pairs, err := duel.Match(score.Rated(kept.King, ex), score.Rated(kept.Challenger, ex))
-	if err != nil {
-		return view.Verdict{}, err
-	}
-	r, err := duel.Run(pairs, ex, duel.Standard(nonce))
+	kept, r, err := duel.Judge(king, challenger, failed, ex, duel.Standard(nonce))
 	if err != nil {
 		return view.Verdict{}, fmt.Errorf("judging the duel: %w", err)
 	}

@@ -98,6 +98,23 @@ func (r Result) Wins() bool { return r.Conditions.All() }
 // task of the challenger gone better by one same amount, the delta and its lower bound would have moved by it together.
 func (r Result) Detectable() float64 { return max(r.Eps, r.Delta-r.LCB) }
 
+// Judge matches a challenger against a king over the tasks that both answered and judges the duel: rows are excluded as
+// Exclude says, benchmarks that an exchange rate's guards leave out of scoring are not counted, and a benchmark without any
+// rate is refused. What was kept is returned beside an error of the duel itself.
+func Judge(king, challenger []score.Row, failed []string, exchange score.Exchange, set Settings) (Kept, Result, error) {
+	kept, err := Exclude(king, challenger, failed)
+	if err != nil {
+		return Kept{}, Result{}, err
+	}
+	pairs, err := Match(kept.King, kept.Challenger)
+	if err != nil {
+		return Kept{}, Result{}, err
+	}
+	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return exchange[p.benchmark].Excluded() })
+	result, err := Run(pairs, exchange, set)
+	return kept, result, err
+}
+
 // Run judges the pairs. It refuses fewer than two benchmarks, a benchmark twice, one without a rate or with a flagged
 // one, settings out of range, and a missing seed.
 func Run(pairs []Pair, exchange score.Exchange, set Settings) (Result, error) {

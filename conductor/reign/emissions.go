@@ -64,7 +64,8 @@ func Emissions(c Court) Payout {
 	for _, share := range shares {
 		rest = append(rest, -share)
 	}
-	shares[c.BurnUID] = score.Sum(rest)
+	// Two shares of one uid may round up: then nothing is left, and less than nothing is nobody's share.
+	shares[c.BurnUID] = max(0, score.Sum(rest))
 	out := Payout{Pensioners: pensioners}
 	for _, uid := range slices.Sorted(maps.Keys(shares)) {
 		out.Weights = append(out.Weights, Weight{uid, shares[uid]})

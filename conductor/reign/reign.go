@@ -181,27 +181,14 @@ func (j *judge) against(king []score.Row, c Challenger, rows []score.Row) (Judge
 
 // duel judges two arms on the tasks that both answered. The verdict is nil when a clock left too few benchmarks.
 func (j *judge) duel(king, challenger []score.Row) (duel.Kept, *duel.Result, error) {
-	kept, err := duel.Exclude(king, challenger, j.failed)
-	if err != nil {
-		return duel.Kept{}, nil, err
-	}
-	pairs, err := duel.Match(kept.King, kept.Challenger)
-	if err != nil {
-		return duel.Kept{}, nil, err
-	}
-	result, err := duel.Run(j.priced(pairs), j.exchange, j.settings)
-	if err == nil {
+	kept, result, err := duel.Judge(king, challenger, j.failed, j.exchange, j.settings)
+	switch {
+	case err == nil:
 		return kept, &result, nil
-	}
-	if fault.Of(err) == conductor.Breadth && kept.Clocked() {
+	case fault.Of(err) == conductor.Breadth && kept.Clocked():
 		return kept, nil, nil
 	}
 	return duel.Kept{}, nil, err
-}
-
-// priced leaves out the benchmarks that are excluded from scoring. One without any rate stays, and is refused later.
-func (j *judge) priced(pairs []duel.Pair) []duel.Pair {
-	return slices.DeleteFunc(pairs, func(p duel.Pair) bool { return j.exchange[p.Benchmark()].Excluded() })
 }
 
 // succeed walks the winners in the order of their commitments and lets each hold the crown until a later one takes it.

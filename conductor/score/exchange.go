@@ -96,14 +96,3 @@ func fit(low, high column) (Rate, error) {
 	}
 	return rate, nil
 }
-
-// Rated returns the rows whose benchmark has a rate that scores, in their order.
-func Rated(rows []Row, ex Exchange) []Row {
-	var out []Row
-	for _, r := range rows {
-		if rate, ok := ex[r.Benchmark]; ok && !rate.Excluded() {
-			out = append(out, r)
-		}
-	}
-	return out
-}

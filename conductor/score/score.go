@@ -99,6 +99,50 @@ func Of(rows []Row, exchange Exchange) (Card, error) {
 	return card, nil
 }
 
+// Raw is an arm's account without an exchange rate: quality and spend of every benchmark, and the plain mean of each.
+// Finals are zero. It refuses what Of refuses of rows.
+func Raw(rows []Row) (card Card, meanSpend float64, err error) {
+	if len(rows) == 0 {
+		return Card{}, 0, conductor.NoEpisodes.With()
+	}
+	columns, err := split(rows)
+	if err != nil {
+		return Card{}, 0, err
+	}
+	for _, c := range columns {
+		card.Lines = append(card.Lines, Line{Benchmark: c.benchmark, N: len(c.scores), Quality: mean(c.scores), Spend: mean(c.spends)})
+	}
+	card.Quality = meanOf(card.Lines, func(l Line) float64 { return l.Quality })
+	return card, meanOf(card.Lines, func(l Line) float64 { return l.Spend }), nil
+}
+
+// Oracle returns, for each place of the arms' aligned rows, the row that is worth most at the exchange rate, or an empty one
+// where every row is worth less than nothing: a bound that no policy with one delegate for each task can pass.
+// Where a benchmark is not scored, quality decides and then the smaller spend.
+func Oracle(arms [][]Row, exchange Exchange) []Row {
+	if len(arms) == 0 {
+		return nil
+	}
+	best := slices.Clone(arms[0])
+	for i := range best {
+		rate := exchange[best[i].Benchmark]
+		best[i].Score, best[i].Spend = 0, 0
+		for _, arm := range arms {
+			if better(arm[i], best[i], rate) {
+				best[i] = arm[i]
+			}
+		}
+	}
+	return best
+}
+
+func better(a, b Row, rate Rate) bool {
+	if !rate.Excluded() && rate.C > 0 {
+		return rate.Final(a.Score, a.Spend) > rate.Final(b.Score, b.Spend)
+	}
+	return a.Score > b.Score || a.Score == b.Score && a.Spend < b.Spend
+}
+
 // column holds one benchmark's rows as columns.
 type column struct {
 	benchmark      string

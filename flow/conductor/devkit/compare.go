@@ -3,13 +3,9 @@ package devkit
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"assay/conductor"
 	"assay/conductor/duel"
-	"assay/conductor/ending"
 	"assay/conductor/episode"
 	"assay/conductor/policy"
 	"assay/conductor/score"
@@ -18,17 +14,11 @@ import (
 	"assay/view"
 )
 
-// Names of the bounds that are compared with, beside the reference policies.
-const (
-	kingZero = "King0"
-	oracle   = "per-task oracle"
-)
-
-// references are the arms that the Conductor is compared with, on the same slice.
-type references struct {
-	arms     map[string][]score.Row // fixed policies by name
-	constant map[string][]score.Row // one model each
-	pool     score.Pool
+// reference is one arm that the Conductor is compared with, on the same slice.
+type reference struct {
+	name     string // as the report shows it
+	rows     []score.Row
+	kingZero bool
 }
 
 // compare fills in finals, references and duels, where the world's recorded outcomes allow it.
@@ -37,18 +27,21 @@ func (st *Stage) compare(ctx context.Context, r *view.DevKit, a Arm, results []*
 		r.NoDuel = "the workers answered live, and reference arms would have to be bought for the same draws"
 		return nil
 	}
-	refs, err := st.references(ctx, a)
+	policies, constants, err := st.fixedArms(ctx, a)
 	if err != nil {
 		return fmt.Errorf("playing the reference arms: %w", err)
 	}
-	refs.pool, err = score.FitPool(refs.arms)
+	pool, err := score.FitPool(policies)
 	if err != nil {
 		r.NoDuel = "no exchange rate: " + public(err)
 		return nil
 	}
 	rows := rowsOf(results)
-	st.finals(r, rows, refs.pool.Exchange)
-	st.listReferences(r, refs)
+	finals(r, rows, pool.Exchange)
+	refs := st.references(policies, constants, pool)
+	for _, ref := range refs {
+		r.References = append(r.References, shown(ref, pool.Exchange))
+	}
 	if r.Benchmarks < 2 {
 		r.NoDuel = conductor.Breadth.Public()
 		return nil
@@ -58,8 +51,8 @@ func (st *Stage) compare(ctx context.Context, r *view.DevKit, a Arm, results []*
 		return nil
 	}
 	void := failedTasks(results)
-	for _, ref := range r.References {
-		r.Duels = append(r.Duels, st.duel(ref.Name, refs.rows(st, ref.Name), rows, void, refs.pool.Exchange))
+	for _, ref := range refs {
+		r.Duels = append(r.Duels, st.duel(ref, rows, void, pool.Exchange))
 	}
 	return nil
 }
@@ -92,29 +85,30 @@ func failedTasks(results []*episode.Result) []string {
 	return ids
 }
 
-// references plays the fixed policies and every constant model over the slice, without an allowance.
-func (st *Stage) references(ctx context.Context, a Arm) (*references, error) {
-	refs := &references{arms: map[string][]score.Row{}, constant: map[string][]score.Row{}}
+// fixedArms plays the reference policies, by name, and every constant model, in the snapshot's order, without an allowance.
+func (st *Stage) fixedArms(ctx context.Context, a Arm) (policies map[string][]score.Row, constants [][]score.Row, err error) {
+	policies = map[string][]score.Row{}
 	for _, name := range []string{policy.Cheapest, policy.Strongest, policy.Cascade, policy.Random} {
 		p, err := policy.New(name, st.Nonce, st.Snapshot)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if refs.arms[name], err = st.fixed(ctx, a, p); err != nil {
-			return nil, err
+		if policies[name], err = st.fixed(ctx, a, p); err != nil {
+			return nil, nil, err
 		}
 	}
 	for i := range st.Snapshot.Len() {
-		id := st.Snapshot.At(i).ID
-		p, err := policy.Constant(id, st.Snapshot)
+		p, err := policy.Constant(st.Snapshot.At(i).ID, st.Snapshot)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if refs.constant[id], err = st.fixed(ctx, a, p); err != nil {
-			return nil, err
+		rows, err := st.fixed(ctx, a, p)
+		if err != nil {
+			return nil, nil, err
 		}
+		constants = append(constants, rows)
 	}
-	return refs, nil
+	return policies, constants, nil
 }
 
 func (st *Stage) fixed(ctx context.Context, a Arm, p *policy.Policy) ([]score.Row, error) {
@@ -126,9 +120,8 @@ func (st *Stage) fixed(ctx context.Context, a Arm, p *policy.Policy) ([]score.Ro
 }
 
 // finals adds the exchange rate's finals to the score.
-func (st *Stage) finals(r *view.DevKit, rows []score.Row, ex score.Exchange) {
-	card, err := score.Of(rows, ex)
-	if err == nil {
+func finals(r *view.DevKit, rows []score.Row, ex score.Exchange) {
+	if card, err := score.Of(rows, ex); err == nil { // else every benchmark is excluded: there is no final
 		r.Score.Final = &card.Final
 	}
 	for i := range r.Score.Lines {
@@ -144,111 +137,52 @@ func (st *Stage) finals(r *view.DevKit, rows []score.Row, ex score.Exchange) {
 	}
 }
 
-// listReferences lists King0, the two extremes, the best constant model and the oracle.
-func (st *Stage) listReferences(r *view.DevKit, refs *references) {
-	names := []string{kingZero + " = " + refs.pool.KingZero}
+// references lists King0, the two extremes, the best constant model and the oracle.
+func (st *Stage) references(policies map[string][]score.Row, constants [][]score.Row, pool score.Pool) []reference {
+	refs := []reference{{"King0 = " + pool.KingZero, policies[pool.KingZero], true}}
 	for _, n := range []string{policy.Cheapest, policy.Strongest} {
-		if n != refs.pool.KingZero {
-			names = append(names, n)
+		if n != pool.KingZero {
+			refs = append(refs, reference{name: n, rows: policies[n]})
 		}
 	}
-	if best := st.bestConstant(refs); best != "" {
-		names = append(names, "best constant model = "+best)
-	}
-	for _, n := range append(names, oracle) {
-		ref := view.Reference{Name: n, KingZero: n == names[0]}
-		rows := refs.rows(st, n)
-		ref.Quality, ref.USD = means(rows)
-		if card, err := score.Of(rows, refs.pool.Exchange); err == nil {
-			ref.Final = &card.Final
+	best, top := 0, 0.0
+	for i, rows := range constants {
+		if v := worth(rows, pool.Exchange); i == 0 || v > top {
+			best, top = i, v
 		}
-		r.References = append(r.References, ref)
 	}
+	return append(refs,
+		reference{name: "best constant model = " + st.Snapshot.At(best).ID, rows: constants[best]},
+		reference{name: "per-task oracle", rows: score.Oracle(constants, pool.Exchange)})
 }
 
-// rows returns the rows behind a listed name.
-func (refs *references) rows(st *Stage, name string) []score.Row {
-	if name == oracle {
-		return st.oracle(refs.pool.Exchange)
+// worth returns an arm's final, or its quality where nothing is scored.
+func worth(rows []score.Row, ex score.Exchange) float64 {
+	if card, err := score.Of(rows, ex); err == nil {
+		return card.Final
 	}
-	_, of, renamed := strings.Cut(name, " = ")
-	if !renamed {
-		of = name
+	raw, _, err := score.Raw(rows)
+	if err != nil {
+		return 0 // rows of our own arms are sound: there are none
 	}
-	if rows, ok := refs.arms[of]; ok {
-		return rows
-	}
-	return refs.constant[of]
+	return raw.Quality
 }
 
-// bestConstant returns the model whose constant arm has the best final, or the best quality where nothing is scored.
-func (st *Stage) bestConstant(refs *references) string {
-	best, top := "", 0.0
-	for i := range st.Snapshot.Len() {
-		id := st.Snapshot.At(i).ID
-		rows := refs.constant[id]
-		value, _ := means(rows)
-		if card, err := score.Of(rows, refs.pool.Exchange); err == nil {
-			value = card.Final
-		}
-		if best == "" || value > top {
-			best, top = id, value
-		}
+func shown(ref reference, ex score.Exchange) view.Reference {
+	out := view.Reference{Name: ref.name, KingZero: ref.kingZero}
+	if raw, usd, err := score.Raw(ref.rows); err == nil {
+		out.Quality, out.USD = raw.Quality, usd
 	}
-	return best
+	if card, err := score.Of(ref.rows, ex); err == nil {
+		out.Final = &card.Final
+	}
+	return out
 }
 
-// oracle returns, for every task, the model's row that is worth most at the exchange rate: a bound that no policy with one
-// delegate for each task can pass.
-func (st *Stage) oracle(ex score.Exchange) []score.Row {
-	rows := make([]score.Row, len(st.Slice))
-	for i, t := range st.Slice {
-		at, _ := st.World.Task(t.ID())
-		rate := ex[t.Benchmark()]
-		rows[i] = score.Row{TaskID: t.ID(), Benchmark: t.Benchmark(), Group: t.Group(), Ending: ending.Stop}
-		value := 0.0 // answering nothing costs nothing
-		for m := range st.World.Models {
-			o := st.World.Outcome(at, m)
-			s := play.Metrics{World: st.World}.Recorded(at, m)
-			worth := s
-			if !rate.Excluded() && rate.C > 0 {
-				worth = rate.Final(s, o.Cost.Dollars())
-			}
-			if worth > value || worth == value && s > rows[i].Score {
-				value, rows[i].Score, rows[i].Spend = worth, s, o.Cost.Dollars()
-			}
-		}
-	}
-	return rows
-}
-
-// means returns the mean of the benchmarks' qualities and the mean of their dollars for a task.
-func means(rows []score.Row) (quality, usd float64) {
-	type sum struct{ q, s, n float64 }
-	by := map[string]sum{}
-	for _, r := range rows {
-		x := by[r.Benchmark]
-		by[r.Benchmark] = sum{x.q + r.Score, x.s + r.Spend, x.n + 1}
-	}
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		x := by[name]
-		quality += x.q / x.n / float64(len(by))
-		usd += x.s / x.n / float64(len(by))
-	}
-	return quality, usd
-}
-
-// duel judges the Conductor as challenger of one reference, over the benchmarks that have a rate.
-func (st *Stage) duel(name string, king, challenger []score.Row, void []string, ex score.Exchange) view.Duel {
-	out := view.Duel{Against: name, Eps: duel.Eps}
-	kept, err := duel.Exclude(king, challenger, void)
-	var res duel.Result
-	if err == nil {
-		var pairs []duel.Pair
-		if pairs, err = duel.Match(score.Rated(kept.King, ex), score.Rated(kept.Challenger, ex)); err == nil {
-			res, err = duel.Run(pairs, ex, duel.Standard(st.Nonce))
-		}
-	}
+// duel judges the Conductor as challenger of one reference.
+func (st *Stage) duel(ref reference, challenger []score.Row, void []string, ex score.Exchange) view.Duel {
+	out := view.Duel{Against: ref.name, Eps: duel.Eps}
+	_, res, err := duel.Judge(ref.rows, challenger, void, ex, duel.Standard(st.Nonce))
 	if err != nil {
 		out.Refused = public(err)
 		return out

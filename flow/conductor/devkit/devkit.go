@@ -123,7 +123,10 @@ func (st *Stage) Run(ctx context.Context, a Arm) (*view.DevKit, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := st.report(a, results)
+	r, err := st.report(a, results)
+	if err != nil {
+		return nil, fmt.Errorf("scoring the arm: %w", err)
+	}
 	r.StandIn = standIn
 	if err := st.compare(ctx, r, a, results); err != nil {
 		return nil, err

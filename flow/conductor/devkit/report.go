@@ -2,7 +2,6 @@ package devkit
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // report counts what happened in the arm, before anything is compared.
-func (st *Stage) report(a Arm, results []*episode.Result) *view.DevKit {
+func (st *Stage) report(a Arm, results []*episode.Result) (*view.DevKit, error) {
 	r := &view.DevKit{
 		World: st.Name, Conductor: a.Name, Profile: st.Profile.String(), Nonce: st.Nonce,
 		Schedule: st.Entry.Digest(), Instructions: st.Entry.InstructionsDigest,
@@ -28,9 +27,8 @@ func (st *Stage) report(a Arm, results []*episode.Result) *view.DevKit {
 		usd := a.Budget.Dollars()
 		r.BudgetUSD = &usd
 	}
-	st.scores(r, results)
 	st.decisions(r, results, a.Decisions)
-	return r
+	return r, st.scores(r, results)
 }
 
 func failures(results []*episode.Result) view.Failures {
@@ -145,38 +143,30 @@ func (st *Stage) costs(results []*episode.Result) []view.ModelCost {
 	return list
 }
 
-// scores fills in quality and spend; finals come with the exchange rate.
-func (st *Stage) scores(r *view.DevKit, results []*episode.Result) {
+// scores fills in quality and spend by the scorer's rule; finals come with the exchange rate.
+func (st *Stage) scores(r *view.DevKit, results []*episode.Result) error {
+	raw, usd, err := score.Raw(rowsOf(results))
+	if err != nil {
+		return err
+	}
+	recorded := map[string]int{}
 	var total money.Pico
-	lines := map[string]*view.ScoreLine{}
 	for _, res := range results {
 		total = total.Plus(res.Spent)
 		if !res.Ending.Reached() {
 			r.Score.Unfinished++
 		}
-		l := lines[res.Task.Benchmark()]
-		if l == nil {
-			l = &view.ScoreLine{Benchmark: res.Task.Benchmark()}
-			lines[l.Benchmark] = l
-		}
-		l.N++
-		l.Quality += res.Score
-		l.USD += res.Spent.Dollars()
 		i, _ := st.World.Task(res.Task.ID())
 		if !grade.Known(st.World.Tasks[i].Metric) {
-			l.Recorded++
+			recorded[res.Task.Benchmark()]++
 		}
 		r.Score.Estimated += st.estimated(res, i)
 	}
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		l := lines[name]
-		l.Quality, l.USD = l.Quality/float64(l.N), l.USD/float64(l.N)
-		r.Score.Quality += l.Quality / float64(len(lines))
-		r.Score.MeanUSD += l.USD / float64(len(lines))
-		r.Score.Lines = append(r.Score.Lines, *l)
+	for _, l := range raw.Lines {
+		r.Score.Lines = append(r.Score.Lines, view.ScoreLine{Benchmark: l.Benchmark, N: l.N, Quality: l.Quality, USD: l.Spend, Recorded: recorded[l.Benchmark]})
 	}
-	r.Benchmarks = len(lines)
-	r.Score.TotalUSD = total.Dollars()
+	r.Score.Quality, r.Score.MeanUSD, r.Score.TotalUSD, r.Benchmarks = raw.Quality, usd, total.Dollars(), len(raw.Lines)
+	return nil
 }
 
 // estimated counts the calls of an episode whose cost is an estimate of the world's.

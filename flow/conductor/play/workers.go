@@ -98,16 +98,3 @@ func (g Metrics) Grade(_ context.Context, r worker.Request, answer string) (floa
 	}
 	return 0, conductor.NoVerdict.With(fault.Str("task_id", r.Task().ID()), fault.Str("metric", t.Metric))
 }
-
-// Recorded returns what a model's recorded answer to a task is worth: computed where the metric is known, else as recorded;
-// 0 for an answer that never came. Indices are those of World.Tasks and World.Models, of a world with outcomes.
-func (g Metrics) Recorded(taskAt, modelAt int) float64 {
-	o, t := g.World.Outcome(taskAt, modelAt), &g.World.Tasks[taskAt]
-	if !o.OK {
-		return 0
-	}
-	if s, ok := grade.Mark(t.Metric, t.Reference, o.Text); ok {
-		return s
-	}
-	return o.Score
-}
