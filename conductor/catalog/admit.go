@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"assay/conductor"
+	"assay/conductor/internal/decimal"
 	"assay/conductor/profile"
 	"assay/core/canon"
 	"assay/core/fault"
 	"assay/core/name"
-	"assay/core/text"
 )
 
 // Reason is why a listing's row was left out.
@@ -155,75 +154,9 @@ func readPrice(v any, p profile.Profile) (float64, bool) {
 		}
 		return 0, p == profile.Compat
 	case string:
-		if p == profile.Strict {
-			return decimal(v)
-		}
-		return permissive(v)
+		return decimal.Read(v, p)
 	}
 	return 0, false
-}
-
-// decimal reads a plain decimal number: digits with an optional sign, point and exponent.
-func decimal(s string) (float64, bool) {
-	if s == "" || strings.Trim(s, "0123456789.eE+-") != "" {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil
-}
-
-// permissive reads what the reference's number reader takes: blanks around, single underscores between digits,
-// any Unicode decimal digits, and the words inf, infinity and nan with a sign in any case. Hexadecimal is not taken.
-func permissive(s string) (float64, bool) {
-	var b strings.Builder
-	prevDigit := false
-	trimmed := []rune(text.Trim(s))
-	for i, r := range trimmed {
-		switch {
-		case r == '_':
-			if !prevDigit || i+1 == len(trimmed) || !unicode.IsDigit(trimmed[i+1]) {
-				return 0, false
-			}
-			continue
-		case unicode.IsDigit(r):
-			b.WriteByte('0' + digitValue(r))
-		default:
-			b.WriteRune(r)
-		}
-		prevDigit = unicode.IsDigit(r)
-	}
-	plain := b.String()
-	switch strings.ToLower(strings.TrimLeft(plain, "+-")) {
-	case "inf", "infinity", "nan":
-		if strings.Count(plain, "+")+strings.Count(plain, "-") > 1 {
-			return 0, false
-		}
-		f, err := strconv.ParseFloat(plain, 64)
-		return f, err == nil
-	}
-	if plain == "" || strings.Trim(plain, "0123456789.eE+-") != "" {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(plain, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
-}
-
-// digitValue returns the value of a Unicode decimal digit: digits come in runs of ten that start at a zero.
-func digitValue(r rune) byte {
-	for _, t := range unicode.Nd.R16 {
-		if rune(t.Lo) <= r && r <= rune(t.Hi) {
-			return byte((r - rune(t.Lo)) % 10)
-		}
-	}
-	for _, t := range unicode.Nd.R32 {
-		if rune(t.Lo) <= r && r <= rune(t.Hi) {
-			return byte((r - rune(t.Lo)) % 10)
-		}
-	}
-	return 0
 }
 
 // contextLength reads a positive whole number; the reference also lets true through.

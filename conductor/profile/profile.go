@@ -20,12 +20,15 @@ const (
 	Compat
 )
 
+// Strict reports whether accidents are refused: anything but Compat does so, a Profile that is none included.
+func (p Profile) Strict() bool { return p != Compat }
+
 // String returns "strict" or "compat".
 func (p Profile) String() string {
-	if p == Compat {
-		return "compat"
+	if p.Strict() {
+		return "strict"
 	}
-	return "strict"
+	return "compat"
 }
 
 // Parse reads "strict" or "compat".

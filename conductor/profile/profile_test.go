@@ -18,6 +18,11 @@ func TestProfilesReadBack(t *testing.T) {
 	if zero != profile.Strict {
 		t.Error("the default is not strict")
 	}
+	for p := range profile.Profile(4) {
+		if p.Strict() != (p != profile.Compat) {
+			t.Errorf("profile %d: strict %v", p, p.Strict())
+		}
+	}
 	for _, s := range []string{"", "Strict", "compat ", "lenient"} {
 		if _, err := profile.Parse(s); fault.Of(err) != conductor.UnknownProfile {
 			t.Errorf("%q: %v", s, err)

@@ -9,9 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/conductor"
+	"assay/conductor/internal/decimal"
 	"assay/conductor/profile"
+	"assay/core/canon"
 	"assay/core/fault"
 	"assay/core/money"
+	"assay/core/text"
 )
 
 // Flag marks what is odd about a reply's usage. Flags never change what was said, they are shown beside it.
@@ -22,18 +25,6 @@ const (
 	Unmetered    Flag = 1 << iota // a token count is missing or unreadable: its 0 means unknown, not free
 	Inconsistent                  // more reasoning tokens than completion tokens
 )
-
-// Words returns the flags' words for records: "unmetered", "usage_inconsistent".
-func (f Flag) Words() []string {
-	var w []string
-	if f&Unmetered != 0 {
-		w = append(w, "unmetered")
-	}
-	if f&Inconsistent != 0 {
-		w = append(w, "usage_inconsistent")
-	}
-	return w
-}
 
 // Reply is what a provider's 200 says. Nothing in it is looked up or estimated: the cost is the one reported, and a
 // price is never searched by the served name.
@@ -50,7 +41,7 @@ type Reply struct {
 	ServedModel string     // the name that answered; shown beside the asked one
 	Provider    string     // who served it
 	Usage       Flag
-	Failure     string // why there is no answer, in one line, for the step's record; "" beside an answer. It quotes the provider.
+	Failure     string // why there is no answer, for the step's record; "" beside an answer. It quotes the provider: hide secrets, then clip.
 }
 
 // Outcome returns the history's word for a reply that was refused with err: "empty_answer" for a reply without a
@@ -107,7 +98,7 @@ func ReadReply(body []byte, p profile.Profile) (Reply, error) {
 	if err := json.Unmarshal(body, &d, lenient); err != nil || jsontext.Value(body).Kind() != '{' {
 		return Reply{Failure: "the reply is not a JSON object"}, conductor.BadReply.Because(err)
 	}
-	r := Reply{ServedModel: str(d.Model), Provider: str(d.Provider)}
+	r := Reply{ServedModel: canon.Text(d.Model), Provider: canon.Text(d.Provider)}
 	readUsage(&r, d.Usage, p)
 	if err := readChoice(&r, &d); err != nil {
 		if p == profile.Compat {
@@ -129,7 +120,7 @@ func readChoice(r *Reply, d *document) error {
 	}
 	var c choice
 	object(first, &c)
-	r.Finish = str(c.Finish)
+	r.Finish = canon.Text(c.Finish)
 	if r.Finish == "error" {
 		r.Failure = "generation failed in mid-response"
 		return conductor.GenerationFailed.With()
@@ -140,12 +131,13 @@ func readChoice(r *Reply, d *document) error {
 	}
 	var m message
 	object(c.Message, &m)
-	r.Text = str(m.Content)
+	r.Text = canon.Text(m.Content)
 	return nil
 }
 
-// maxMessage is the longest piece of a provider's error message that is kept, in characters.
-const maxMessage = 160
+// maxFailure is the longest failure text that is kept, in bytes. It is far beyond what is shown: who shows a failure hides
+// secrets in it first and clips it then, since half a key would not be recognised.
+const maxFailure = 4096
 
 func providerError(r *Reply, raw jsontext.Value) error {
 	var e struct {
@@ -153,27 +145,19 @@ func providerError(r *Reply, raw jsontext.Value) error {
 		Message jsontext.Value `json:"message"`
 	}
 	object(raw, &e)
-	code, msg := str(e.Code), str(e.Message)
-	if code == "" && e.Code.Kind() == '0' {
+	code, msg := canon.Text(e.Code), canon.Text(e.Message)
+	refusal := conductor.ProviderError.With() // names no words of the provider: they may hold a secret
+	if e.Code.Kind() == '0' {
 		code = string(e.Code)
+		if n, err := strconv.ParseInt(code, 10, 64); err == nil {
+			refusal = refusal.With(fault.Int("code", n))
+		}
 	}
 	if raw.Kind() == '"' {
-		msg = str(raw)
+		msg = canon.Text(raw)
 	}
-	code, msg = clip(code), clip(msg)
-	r.Failure = strings.TrimRight("provider error in a 200 body: code="+code+" "+msg, " ")
-	return conductor.ProviderError.With(fault.Str("code", code), fault.Str("message", msg))
-}
-
-func clip(s string) string {
-	n := 0
-	for i := range s {
-		if n == maxMessage {
-			return s[:i]
-		}
-		n++
-	}
-	return s
+	r.Failure = text.Clip(strings.TrimRight("provider error in a 200 body: code="+code+" "+msg, " "), maxFailure)
+	return refusal
 }
 
 func readUsage(r *Reply, raw jsontext.Value, p profile.Profile) {
@@ -240,15 +224,6 @@ func object(raw jsontext.Value, v any) {
 	}
 }
 
-// str returns a JSON string's text and "" for any other value.
-func str(raw jsontext.Value) string {
-	if raw.Kind() != '"' {
-		return ""
-	}
-	b, _ := jsontext.AppendUnquote(nil, raw) // an error means replaced halves of surrogate pairs
-	return string(b)
-}
-
 // count reads a number of tokens: fractions are cut off, numbers in text are read, anything else is unknown.
 func count(raw jsontext.Value, p profile.Profile) (int64, bool) {
 	if raw.Kind() == '0' {
@@ -264,22 +239,12 @@ func count(raw jsontext.Value, p profile.Profile) (int64, bool) {
 }
 
 // number reads a finite number, also from a text.
-func number(raw jsontext.Value, p profile.Profile) (float64, bool) {
-	s := ""
+func number(raw jsontext.Value, p profile.Profile) (f float64, ok bool) {
 	switch raw.Kind() {
 	case '0':
-		s = string(raw)
+		f, ok = decimal.Read(string(raw), profile.Strict)
 	case '"':
-		s = str(raw)
-		if p == profile.Compat {
-			s = plain(s)
-		}
+		f, ok = decimal.Read(canon.Text(raw), p)
 	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return 0, false // also the words for infinity and for not-a-number
-		}
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil
+	return f, ok && !math.IsInf(f, 0) && !math.IsNaN(f)
 }

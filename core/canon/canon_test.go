@@ -20,7 +20,9 @@ func TestDecodeIsStrict(t *testing.T) {
 		`truE`: canon.Syntax, `True`: canon.Syntax, `undefined`: canon.Syntax,
 		`{"a":1,"a":1}`: canon.DuplicateKey, `{"a":{"b":1,"\u0062":2}}`: canon.DuplicateKey,
 		`"\ud800"`: canon.LoneSurrogate, `"\udc00\ud800"`: canon.LoneSurrogate, "\"\xff\"": canon.LoneSurrogate, "\"\xed\xa0\x80\"": canon.LoneSurrogate,
-		`NaN`: canon.NotFinite, `[-Infinity]`: canon.NotFinite, `1e400`: canon.NotFinite, `-1e309`: canon.NotFinite,
+		`{"UTF-8":[1,}`: canon.Syntax, `{"invalid surrogate pair ":[}`: canon.Syntax, `["invalid UTF-8" x]`: canon.Syntax, `"\surrogate"`: canon.Syntax,
+		`{"a":"\ud800",}`: canon.LoneSurrogate,
+		`NaN`: canon.NotFinite, `[1, -NaN]`: canon.NotFinite, `{"a" : NaN}`: canon.NotFinite, `[-Infinity]`: canon.NotFinite, `1e400`: canon.NotFinite, `-1e309`: canon.NotFinite,
 	} {
 		if v, err := canon.Decode([]byte(text)); fault.Of(err) != want {
 			t.Errorf("Decode(%q) = %v, %v, want %s", text, v, err, want.Name())
@@ -129,6 +131,8 @@ func TestStructReaders(t *testing.T) {
 		`{"Name":"a"}`:                {canon.UnknownMember, {}},
 		`{"n":"1"}`:                   {canon.WrongType, canon.WrongType},
 		`{"n":1.5}`:                   {canon.WrongType, canon.WrongType},
+		`{"n": NaN}`:                  {canon.NotFinite, canon.NotFinite},
+		`{"name":["UTF-8",}`:          {canon.Syntax, canon.Syntax},
 		`{"n":1,"n":1}`:               {canon.DuplicateKey, canon.DuplicateKey},
 		`{"n":1} {}`:                  {canon.Syntax, canon.Syntax},
 		`{"name":"\ud800"}`:           {canon.LoneSurrogate, canon.LoneSurrogate},

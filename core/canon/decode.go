@@ -38,10 +38,7 @@ func decode(text []byte, lastWins bool) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(lastWins))
 	v, err := readValue(d)
 	if err != nil {
-		if atWord(text, err) {
-			return nil, NotFinite.Because(err)
-		}
-		return nil, refusal(err)
+		return nil, Refuse(text, err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
 		return nil, Syntax.Because(errors.New("text behind the value"))
@@ -104,41 +101,56 @@ func number(s string) (any, error) {
 	return Int(s), nil
 }
 
-// atWord reports whether a reader stopped at NaN or Infinity: words that other readers take for numbers.
-func atWord(text []byte, err error) bool {
-	var syntax *jsontext.SyntacticError
-	if !errors.As(err, &syntax) || syntax.ByteOffset < 0 || syntax.ByteOffset > int64(len(text)) {
-		return false
-	}
-	rest := text[syntax.ByteOffset:]
-	return bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity"))
-}
-
-// refusal maps a reader's error to this room's codes.
-func refusal(err error) error {
+// Refuse maps the error of a reader of text to this room's codes. An error that carries a code already keeps it.
+func Refuse(text []byte, err error) error {
 	var own *fault.Error
-	switch text := err.Error(); {
+	var syntax *jsontext.SyntacticError
+	var meaning *json.SemanticError
+	switch {
 	case errors.As(err, &own):
 		return err
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return DuplicateKey.Because(err)
 	case errors.Is(err, json.ErrUnknownName):
 		return UnknownMember.Because(err)
-	case strings.Contains(text, "UTF-8"), strings.Contains(text, "surrogate"):
+	case errors.As(err, &syntax) && badText(syntax):
 		return LoneSurrogate.Because(err)
-	}
-	var sem *json.SemanticError
-	if errors.As(err, &sem) {
+	case errors.As(err, &syntax) && atWord(text, syntax):
+		return NotFinite.Because(err)
+	case errors.As(err, &meaning):
 		return WrongType.Because(err)
 	}
 	return Syntax.Because(err)
+}
+
+// badText reports whether a reader stopped at bytes that are not UTF-8 or at half of a surrogate pair. The reader exports no
+// error for either, so its own words decide; what it quotes of the text stands behind them.
+func badText(err *jsontext.SyntacticError) bool {
+	said := err.Err.Error()
+	return said == "invalid UTF-8" || strings.HasPrefix(said, "invalid surrogate pair ")
+}
+
+// atWord reports whether a reader stopped at NaN or Infinity: words that other readers take for numbers.
+func atWord(text []byte, err *jsontext.SyntacticError) bool {
+	rest := bytes.TrimLeft(text[min(max(err.ByteOffset, 0), int64(len(text))):], "-:,[ \t\r\n")
+	return bytes.HasPrefix(rest, []byte("NaN")) || bytes.HasPrefix(rest, []byte("Infinity"))
+}
+
+// Text returns what a JSON string says, and "" for any other value. Halves of surrogate pairs and bytes that are not UTF-8
+// become U+FFFD.
+func Text(raw jsontext.Value) string {
+	if raw.Kind() != '"' {
+		return ""
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw) // an error means that something was replaced
+	return string(b)
 }
 
 // Strict reads text into the Go value that v points to: keys must match in case, and unknown or duplicate members,
 // bad UTF-8 and anything behind the value are refused.
 func Strict(text []byte, v any) error {
 	if err := json.Unmarshal(text, v, json.RejectUnknownMembers(true)); err != nil {
-		return refusal(err)
+		return Refuse(text, err)
 	}
 	return nil
 }
@@ -146,7 +158,7 @@ func Strict(text []byte, v any) error {
 // Lenient is Strict without the refusal of unknown members, for documents that others may extend.
 func Lenient(text []byte, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {
-		return refusal(err)
+		return Refuse(text, err)
 	}
 	return nil
 }
