@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/conductor/action"
 	"assay/conductor/admission"
 	"assay/conductor/policy"
 	"assay/conductor/profile"
@@ -188,7 +189,7 @@ func admit(env *Env, tree, refTree fs.FS, p profile.Profile) (string, error) {
 }
 
 // openCounter loads the reference's tokenizer where there is one.
-func openCounter(reference string) (play.Counter, error) {
+func openCounter(reference string) (action.Counter, error) {
 	if reference == "" {
 		return nil, nil
 	}

@@ -97,9 +97,10 @@ func firstArg(args []string) string {
 }
 
 func printTurn(env *Env, turn string, s *catalog.Snapshot, p profile.Profile) error {
-	out := view.Turn{ReasonTokens: action.MeasureReason(turn, p, action.EstimateTokens), ReasonSource: action.Estimate.String()}
+	m := action.MeasureTurn(turn, p, nil, -1)
+	out := view.Turn{ReasonTokens: m.Tokens, ReasonSource: m.Source.String()}
 	a, failure := action.Parse(turn, s, p)
-	failure = action.ReasonChecked(failure, action.Measure{Tokens: out.ReasonTokens, Source: action.Estimate}, p)
+	failure = action.ReasonChecked(failure, m, p)
 	if failure != action.Readable {
 		out.Failure, out.Sentence = failure.String(), failure.Sentence()
 		if failure == action.UnknownID {

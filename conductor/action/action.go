@@ -6,7 +6,7 @@
 // Invariants:
 //   - At most one action is ever read from a turn: the last line that is not blank. Everything before it must be REASON.
 //   - A turn that breaks the grammar is a Failure, a value; no path turns it into STOP or into a repaired id.
-//   - Reasoning is dropped here. What it weighs can be measured, what it says has no reader.
+//   - Reasoning is dropped here: an Action has no part for it. It is measured, and stands in the published turn.
 //
 // Specification: docs/spec/action.md.
 package action
@@ -160,63 +160,6 @@ func verb(word, want string, p profile.Profile) bool {
 	return p == profile.Compat && text.EqualUpper(word, want)
 }
 
-// Source says how a turn's reasoning was measured.
-type Source uint8
-
-// The sources, best first.
-const (
-	Unmeasured Source = iota
-	Tokenizer         // counted with the reference tree's tokenizer
-	Endpoint          // the serving endpoint's own count for the turn
-	Estimate          // ceil(UTF-8 bytes / 4): an estimate
-)
-
-// String returns the published name of the source.
-func (s Source) String() string {
-	return [...]string{"unmeasured", "tokenizer", "endpoint", "estimate"}[s]
-}
-
-// Measure is how many tokens of reasoning a turn holds, and how that is known.
-type Measure struct {
-	Tokens int
-	Source Source
-}
-
-// MeasureReason counts a turn's reasoning with count: everything before the last line that is not blank, trimmed.
-// A turn whose last line is REASON has no action, so all of it is reasoning.
-func MeasureReason(turn string, p profile.Profile, count func(reason string) int) int {
-	reason := reasonPart(turn, p)
-	if reason == "" {
-		return 0
-	}
-	return count(reason)
-}
-
-func reasonPart(turn string, p profile.Profile) string {
-	turn = text.TrimRight(turn)
-	start := 0 // of the last line
-	for rest := turn; ; {
-		_, next, found := text.CutLine(rest)
-		if !found {
-			break
-		}
-		rest = next
-		start = len(turn) - len(rest)
-	}
-	if word, _ := text.CutField(turn[start:]); verb(word, "REASON", p) {
-		return text.Trim(turn)
-	}
-	return text.Trim(turn[:start])
-}
-
-// ReasonChecked applies the cap on reasoning to a readable turn: under profile.Strict a turn over it is ReasonTooLong.
-func ReasonChecked(f Failure, m Measure, p profile.Profile) Failure {
-	if f == Readable && p == profile.Strict && m.Source != Unmeasured && m.Tokens > ReasonTokenCap {
-		return ReasonTooLong
-	}
-	return f
-}
-
 // Tracker counts consecutive failures within one episode. Its zero value is ready.
 type Tracker struct{ failures int }
 
@@ -232,20 +175,6 @@ func (t *Tracker) Take(f Failure) (forced bool) {
 
 // Failures returns how many turns in a row have failed.
 func (t *Tracker) Failures() int { return t.failures }
-
-// EstimateTokens is the estimate of reasoning where neither a tokenizer nor the endpoint counts: ceil(UTF-8 bytes / 4).
-func EstimateTokens(reason string) int { return (len(reason) + 3) / 4 }
-
-// EndpointReason derives the tokens of reasoning from the endpoint's count for the whole turn: the share of the action line,
-// which is estimated, is taken off. It never exceeds the endpoint's count.
-func EndpointReason(turn string, turnTokens int, p profile.Profile) int {
-	reason := reasonPart(turn, p)
-	if reason == "" {
-		return 0
-	}
-	actionBytes := len(text.Trim(turn)) - len(reason)
-	return max(0, turnTokens-(actionBytes+3)/4)
-}
 
 // NamedID returns the id that a turn with failure UnknownID names, for a hint in the dev kit.
 func NamedID(turn string) string {

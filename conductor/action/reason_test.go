@@ -8,8 +8,10 @@ import (
 	"assay/conductor/profile"
 )
 
-// words counts as a tokenizer that knows words only.
-func words(s string) int { return len(strings.Fields(s)) }
+// words is a tokenizer that knows words only.
+type words struct{}
+
+func (words) Count(s string) int { return len(strings.Fields(s)) }
 
 func TestReasonIsWhatStandsAboveTheAction(t *testing.T) {
 	for _, c := range []struct {
@@ -25,8 +27,9 @@ func TestReasonIsWhatStandsAboveTheAction(t *testing.T) {
 		{"REASON a\nREASON b", 4},
 		{"prose of five words here\nSTOP", 5},
 	} {
-		if got := action.MeasureReason(c.turn, profile.Strict, words); got != c.want {
-			t.Errorf("%q holds %d words of reasoning, want %d", c.turn, got, c.want)
+		want := action.Measure{Tokens: c.want, Source: action.Tokenizer}
+		if got := action.MeasureTurn(c.turn, profile.Strict, words{}, 99); got != want {
+			t.Errorf("%q measures %v, want %v", c.turn, got, want)
 		}
 	}
 }
@@ -34,7 +37,6 @@ func TestReasonIsWhatStandsAboveTheAction(t *testing.T) {
 func TestReasonCapIsARuleOfTheStrictProfile(t *testing.T) {
 	over := action.Measure{Tokens: action.ReasonTokenCap + 1, Source: action.Endpoint}
 	full := action.Measure{Tokens: action.ReasonTokenCap, Source: action.Endpoint}
-	unknown := action.Measure{Tokens: action.ReasonTokenCap + 1}
 	for _, c := range []struct {
 		name string
 		f    action.Failure
@@ -44,7 +46,6 @@ func TestReasonCapIsARuleOfTheStrictProfile(t *testing.T) {
 	}{
 		{"over the cap", action.Readable, over, profile.Strict, action.ReasonTooLong},
 		{"at the cap", action.Readable, full, profile.Strict, action.Readable},
-		{"not measured", action.Readable, unknown, profile.Strict, action.Readable},
 		{"compat has no cap", action.Readable, over, profile.Compat, action.Readable},
 		{"an unreadable turn keeps its failure", action.Empty, over, profile.Strict, action.Empty},
 	} {
@@ -57,15 +58,17 @@ func TestReasonCapIsARuleOfTheStrictProfile(t *testing.T) {
 func TestEndpointCountIsSharedBetweenReasonAndAction(t *testing.T) {
 	const turn = "REASON twelve characters\nDELEGATE a/b" // 13 bytes of line end and action: 4 tokens at most
 	for _, c := range []struct{ tokens, want int }{{20, 16}, {4, 0}, {0, 0}} {
-		if got := action.EndpointReason(turn, c.tokens, profile.Strict); got != c.want {
-			t.Errorf("%d tokens in all: %d of reasoning, want %d", c.tokens, got, c.want)
+		want := action.Measure{Tokens: c.want, Source: action.Endpoint}
+		if got := action.MeasureTurn(turn, profile.Strict, nil, c.tokens); got != want {
+			t.Errorf("%d tokens in all: %v of reasoning, want %v", c.tokens, got, want)
 		}
 	}
-	if got := action.EndpointReason("DELEGATE a/b", 30, profile.Strict); got != 0 {
-		t.Errorf("a turn without reasoning has %d tokens of it", got)
+	if got := action.MeasureTurn("DELEGATE a/b", profile.Strict, nil, 30); got.Tokens != 0 {
+		t.Errorf("a turn without reasoning has %v of it", got)
 	}
-	if got := action.EstimateTokens("12345"); got != 2 {
-		t.Errorf("five bytes are estimated as %d tokens, want 2", got)
+	want := action.Measure{Tokens: 3, Source: action.Estimate} // nine bytes
+	if got := action.MeasureTurn("REASON ab\nSTOP", profile.Strict, nil, -1); got != want {
+		t.Errorf("nobody counted: %v, want %v", got, want)
 	}
 }
 

@@ -9,6 +9,8 @@
 package episode
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"assay/conductor"
@@ -59,8 +61,8 @@ type Told uint8
 // The events.
 const (
 	Turn            Told = iota + 1 // Text, Reason
-	Answered                        // Text, Dollars, tokens and names
-	Failed                          // Text says why, Dollars what it cost all the same; an outcome
+	Answered                        // Text, Cost, tokens and names
+	Failed                          // Text says why, Cost what it cost all the same; an outcome
 	Refused                         // Text says why; the meter's word, not an outcome
 	Replayed                        // Row
 	Observed                        // Text, Truncated
@@ -70,13 +72,31 @@ const (
 	Filled
 )
 
+var toldNames = [...]string{
+	"", "turn", "answered", "failed", "refused", "replayed", "observed", "inspector_failed", "graded", "grader_failed", "filled",
+}
+
+// String returns the event's word, as journals hold it.
+func (t Told) String() string {
+	if int(t) < len(toldNames) {
+		return toldNames[t]
+	}
+	return "told(" + strconv.Itoa(int(t)) + ")"
+}
+
+// ParseTold reads an event's word.
+func ParseTold(s string) (Told, bool) {
+	i := slices.Index(toldNames[1:], s)
+	return Told(i + 1), i >= 0
+}
+
 // Event tells the machine what an effect gave. Now is the time since the episode began.
 type Event struct {
 	Told      Told
 	Now       time.Duration
 	Text      string
 	Reason    action.Measure
-	Dollars   float64
+	Cost      money.Pico // negative: what was reported is no cost
 	TokensIn  int64
 	TokensOut int64
 	Served    string // model as the provider named it
@@ -217,6 +237,9 @@ func (m *Machine) next() step.Ready[Effect] {
 }
 
 func (m *Machine) turn(e Event) step.Ready[Effect] {
+	if e.Reason.Source == action.Unmeasured { // the cap holds, whoever told of the turn
+		e.Reason = action.MeasureTurn(e.Text, m.set.Profile, nil, -1)
+	}
 	act, failure := action.Parse(e.Text, m.render.Snapshot(), m.set.Profile)
 	failure = action.ReasonChecked(failure, e.Reason, m.set.Profile)
 	forced := m.tracker.Take(failure)
@@ -246,17 +269,16 @@ func (m *Machine) turn(e Event) step.Ready[Effect] {
 }
 
 // charge adds what one call cost to the delegate.
-func (m *Machine) charge(dollars float64) error {
-	p, err := money.FromFloat(dollars)
-	if err != nil || p < 0 {
-		return conductor.BadCost.With(fault.Str("task_id", m.task.ID()), fault.Str("model", m.current.key.Model), fault.Float("dollars", dollars))
+func (m *Machine) charge(cost money.Pico) error {
+	if cost < 0 {
+		return conductor.BadCost.With(fault.Str("task_id", m.task.ID()), fault.Str("model", m.current.key.Model), fault.Str("dollars", cost.String()))
 	}
-	m.current.row.Cost = m.current.row.Cost.Plus(p)
+	m.current.row.Cost = m.current.row.Cost.Plus(cost)
 	return nil
 }
 
 func (m *Machine) answered(e Event) (step.Ready[Effect], error) {
-	if err := m.charge(e.Dollars); err != nil {
+	if err := m.charge(e.Cost); err != nil {
 		return step.Ready[Effect]{}, err
 	}
 	row := &m.current.row
@@ -271,7 +293,7 @@ func (m *Machine) answered(e Event) (step.Ready[Effect], error) {
 }
 
 func (m *Machine) failed(e Event) (step.Ready[Effect], error) {
-	if err := m.charge(e.Dollars); err != nil {
+	if err := m.charge(e.Cost); err != nil {
 		return step.Ready[Effect]{}, err
 	}
 	row := &m.current.row

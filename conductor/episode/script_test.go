@@ -150,9 +150,18 @@ func (s *script) call(d episode.Effect) episode.Event {
 	case r.refused:
 		return episode.Event{Told: episode.Refused, Text: r.text}
 	case r.failed:
-		return episode.Event{Told: episode.Failed, Text: r.text, Dollars: r.usd}
+		return episode.Event{Told: episode.Failed, Text: r.text, Cost: pico(r.usd)}
 	}
-	return episode.Event{Told: episode.Answered, Text: r.text, Dollars: r.usd}
+	return episode.Event{Told: episode.Answered, Text: r.text, Cost: pico(r.usd)}
+}
+
+// pico is a reported cost; what is no number of dollars is negative, as a flow tells it.
+func pico(usd float64) money.Pico {
+	p, err := money.FromFloat(usd)
+	if err != nil {
+		return -1
+	}
+	return p
 }
 
 func usd(tb testing.TB, s string) money.Pico {

@@ -163,7 +163,7 @@ func (p *transcript) event(word string, set map[string]string, text string) epis
 		case "at":
 			e.Now, err = time.ParseDuration(v)
 		case "usd":
-			e.Dollars, err = strconv.ParseFloat(v, 64)
+			e.Cost, err = money.Parse(v)
 		case "score":
 			e.Score, err = strconv.ParseFloat(v, 64)
 		case "reason":

@@ -51,6 +51,7 @@ type (
 		ParseFailed  bool              `json:"parse_failed"`
 		ParseFailure string            `json:"parse_failure"`
 		Failure      *string           `json:"failure"`
+		Refused      bool              `json:"refused"`
 		Observations []lineObservation `json:"observations"`
 		Attempt      int               `json:"attempt"`
 		TokensIn     int64             `json:"tokens_in"`
@@ -159,10 +160,11 @@ func (l lineStep) step() (s episode.Step, err error) {
 		return s, bad("rendered_state_digest")
 	}
 	if l.ReasonSource != "" {
-		s.Reason = action.Measure{Tokens: l.ReasonTokens, Source: source(l.ReasonSource)}
-		if s.Reason.Source == action.Unmeasured || l.ReasonTokens < 0 {
+		source, known := action.ParseSource(l.ReasonSource)
+		if !known || l.ReasonTokens < 0 {
 			return s, bad("reason_source")
 		}
+		s.Reason = action.Measure{Tokens: l.ReasonTokens, Source: source}
 	}
 	if l.Action == nil {
 		var known bool
@@ -177,7 +179,8 @@ func (l lineStep) step() (s episode.Step, err error) {
 	if s.Cost, err = dollars(l.CostUSD); err != nil {
 		return s, bad("cost_usd")
 	}
-	return s, l.called(&s)
+	err = l.called(&s)
+	return s, err
 }
 
 // called reads what is published of a step that has an action.
@@ -197,7 +200,10 @@ func (l lineStep) called(s *episode.Step) error {
 	s.Served, s.Provider, s.Replayed = l.ServedModel, l.Provider, l.Replayed
 	if l.Failure != nil {
 		s.Failed = true
-		s.Failure, s.Refused = strings.CutPrefix(*l.Failure, refused)
+		s.Failure, s.Refused = *l.Failure, l.Refused
+		if s.Refused {
+			s.Failure = strings.TrimPrefix(s.Failure, refused)
+		}
 	}
 	for _, o := range l.Observations {
 		if !isDigest(o.ResponseSHA256) || !o.known() {
@@ -225,13 +231,4 @@ func kind(s string) action.Kind {
 		}
 	}
 	return action.None
-}
-
-func source(s string) action.Source {
-	for _, m := range []action.Source{action.Tokenizer, action.Endpoint, action.Estimate} {
-		if m.String() == s {
-			return m
-		}
-	}
-	return action.Unmeasured
 }

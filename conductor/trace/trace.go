@@ -29,7 +29,7 @@ import (
 // Version is the version of the format.
 const Version = 2
 
-// Episode is what a line says. A failed step whose failure starts with "refused: " reads as the meter's refusal.
+// Episode is what a line says. A failed step with the member "refused" reads as the meter's refusal.
 type Episode struct {
 	TaskID, Benchmark string
 	TaskDigest        string // hexadecimal SHA-256 of the statement
@@ -116,11 +116,12 @@ func appendStep(dst []byte, i int, s *episode.Step) []byte {
 // refused starts the failure of a step whose call the meter refused.
 const refused = "refused: "
 
-// appendFailure writes the failure's text where there is one: a meter's refusal starts with "refused: ".
+// appendFailure writes the failure's text where there is one. A meter's refusal starts with "refused: ", which other failures
+// may do too: the member of its own tells them apart.
 func appendFailure(dst []byte, s *episode.Step) []byte {
 	switch {
 	case s.Refused:
-		return appendText(append(dst, `,"failure":`...), refused+s.Failure)
+		return append(appendText(append(dst, `,"failure":`...), refused+s.Failure), `,"refused":true`...)
 	case s.Failed:
 		return appendText(append(dst, `,"failure":`...), s.Failure)
 	}

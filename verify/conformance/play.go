@@ -112,6 +112,15 @@ func (p *player) answer(d episode.Effect) episode.Event {
 	return episode.Event{Told: episode.Graded, Score: p.Grades[d.Answer]}
 }
 
+// costOf is a scripted cost; what is no number of dollars is negative.
+func costOf(usd float64) money.Pico {
+	p, err := money.FromFloat(usd)
+	if err != nil {
+		return -1
+	}
+	return p
+}
+
 func (p *player) call(model string) episode.Event {
 	said := p.worker(model)
 	*p.now += seconds(said.Seconds)
@@ -119,9 +128,9 @@ func (p *player) call(model string) episode.Event {
 	case said.Refuse != nil:
 		return episode.Event{Told: episode.Refused, Text: *said.Refuse}
 	case said.Fail != nil:
-		return episode.Event{Told: episode.Failed, Text: *said.Fail, Dollars: said.Cost}
+		return episode.Event{Told: episode.Failed, Text: *said.Fail, Cost: costOf(said.Cost)}
 	}
-	return episode.Event{Told: episode.Answered, Text: *said.Answer, Dollars: said.Cost}
+	return episode.Event{Told: episode.Answered, Text: *said.Answer, Cost: costOf(said.Cost)}
 }
 
 func budget(usd *float64) (money.Pico, bool, error) {

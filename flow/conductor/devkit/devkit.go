@@ -13,6 +13,7 @@ import (
 	"io"
 	"time"
 
+	"assay/conductor/action"
 	"assay/conductor/catalog"
 	"assay/conductor/episode"
 	"assay/conductor/policy"
@@ -92,8 +93,8 @@ func (st *Stage) draw() (err error) {
 type Arm struct {
 	Conductor   play.Conductor // nil: the cheapest policy stands in
 	Name        string
-	Workers     play.Workers // nil: the world's recorded outcomes
-	Counter     play.Counter
+	Workers     play.Workers   // nil: the world's recorded outcomes
+	Counter     action.Counter // nil: the endpoint's count, else an estimate
 	Budget      *money.Pico
 	Concurrency int
 	Journal     run.Journal

@@ -8,7 +8,6 @@ package play
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -64,16 +63,13 @@ type Inspector interface {
 	Inspect(ctx context.Context, t task.Pinned, c reading.Call) (output string, truncated bool, err error)
 }
 
-// Counter counts the tokens of reasoning with the reference's tokenizer.
-type Counter interface{ Count(text string) int }
-
 // Arm is what one arm is run with.
 type Arm struct {
 	Conductor   Conductor
 	Workers     Workers
 	Grader      Grader
-	Inspector   Inspector // nil: reads are answers
-	Counter     Counter   // nil: the endpoint's count, else an estimate
+	Inspector   Inspector      // nil: reads are answers
+	Counter     action.Counter // nil: the endpoint's count, else an estimate
 	Renderer    *state.Renderer
 	Profile     profile.Profile
 	Concurrency int
@@ -257,18 +253,7 @@ func (p *player) ask(ctx context.Context, d episode.Effect) (episode.Event, erro
 	if err != nil {
 		return episode.Event{}, fmt.Errorf("asking the Conductor for step %d: %w", d.Step+1, err)
 	}
-	return episode.Event{Told: episode.Turn, Text: said.Text, Reason: p.measure(said)}, nil
-}
-
-// measure counts the reasoning of a turn by the best means there is.
-func (p *player) measure(said Said) action.Measure {
-	switch {
-	case p.Counter != nil:
-		return action.Measure{Tokens: action.MeasureReason(said.Text, p.Profile, p.Counter.Count), Source: action.Tokenizer}
-	case said.Tokens >= 0:
-		return action.Measure{Tokens: action.EndpointReason(said.Text, said.Tokens, p.Profile), Source: action.Endpoint}
-	}
-	return action.Measure{Tokens: action.MeasureReason(said.Text, p.Profile, action.EstimateTokens), Source: action.Estimate}
+	return episode.Event{Told: episode.Turn, Text: said.Text, Reason: action.MeasureTurn(said.Text, p.Profile, p.Counter, said.Tokens)}, nil
 }
 
 func (p *player) call(ctx context.Context, d episode.Effect) (episode.Event, error) {
@@ -301,6 +286,3 @@ func (p *player) grade(ctx context.Context, d episode.Effect) episode.Event {
 	}
 	return episode.Event{Told: episode.Graded, Score: s}
 }
-
-// ErrInterrupted is the cause of a run that a person stopped.
-var ErrInterrupted = errors.New("interrupted")

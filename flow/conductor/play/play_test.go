@@ -75,6 +75,9 @@ func played(t *testing.T, a *play.Arm, slice []task.Pinned) []*episode.Result {
 	return results
 }
 
+// errInterrupted is why a person stops a run.
+var errInterrupted = errors.New("interrupted")
+
 func TestResultsDoNotDependOnTheConcurrency(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newStage(t, 120, 5)
@@ -110,6 +113,10 @@ func priced(s *stage, usd float64, allowance string, width int, tb testing.TB) *
 	if err != nil {
 		tb.Fatal(err)
 	}
+	cost, err := money.FromFloat(usd)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	a := s.arm(says(func(a play.Ask) string {
 		if a.Step == 1 {
 			return "DELEGATE " + s.snapshot.At(0).ID
@@ -117,7 +124,7 @@ func priced(s *stage, usd float64, allowance string, width int, tb testing.TB) *
 		return "STOP"
 	}), width)
 	a.Workers = calls(func(context.Context, worker.Request) (episode.Event, error) {
-		return episode.Event{Told: episode.Answered, Text: "half", Dollars: usd}, nil
+		return episode.Event{Told: episode.Answered, Text: "half", Cost: cost}, nil
 	})
 	a.Grader, a.Limited, a.Allowance, a.Now = scores{"half": .5}, true, left, at(noon)
 	return a
@@ -167,7 +174,7 @@ func TestBehaviourS9_TheArmsClockCutsATail(t *testing.T) {
 	a.Now = func() time.Time { return noon.Add(time.Duration(clock.Load())) }
 	a.Workers = calls(func(context.Context, worker.Request) (episode.Event, error) {
 		clock.Add(int64(800 * time.Second))
-		return episode.Event{Told: episode.Answered, Text: "half", Dollars: .01}, nil
+		return episode.Event{Told: episode.Answered, Text: "half", Cost: money.Dollar / 100}, nil
 	})
 	for i, r := range played(t, a, s.slice) {
 		if want := map[bool]ending.Ending{false: ending.Stop, true: ending.DuelWallClock}[i >= 12]; r.Ending != want {
@@ -264,12 +271,12 @@ func TestACancelledArmEnds(t *testing.T) {
 			var waiting atomic.Int64
 			block(a, func(ctx context.Context) {
 				if waiting.Add(1) == 4 {
-					cancel(play.ErrInterrupted)
+					cancel(errInterrupted)
 				}
 				<-ctx.Done()
 			})
 			results, err := a.Run(ctx, s.slice)
-			if !errors.Is(err, play.ErrInterrupted) && !errors.Is(err, context.Canceled) || results != nil {
+			if !errors.Is(err, errInterrupted) && !errors.Is(err, context.Canceled) || results != nil {
 				t.Errorf("%d results, %v", len(results), err)
 			}
 			if waiting.Load() > 4 {
@@ -293,11 +300,11 @@ func TestAnInterruptInTheLastGradeFinishesNothing(t *testing.T) {
 	s := newStage(t, 1, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	a := priced(s, .01, "0.005", 1, t)
-	a.Grader = held(func(context.Context) { cancel(play.ErrInterrupted) })
+	a.Grader = held(func(context.Context) { cancel(errInterrupted) })
 	a.Finished = func(_ int, r *episode.Result) {
 		t.Errorf("finished as %s, infrastructure failed %v", r.Ending, r.InfrastructureFailed)
 	}
-	if results, err := a.Run(ctx, s.slice); !errors.Is(err, play.ErrInterrupted) || results != nil {
+	if results, err := a.Run(ctx, s.slice); !errors.Is(err, errInterrupted) || results != nil {
 		t.Errorf("%v, %v", results, err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"assay/conductor/task"
 	"assay/conductor/window"
 	"assay/conductor/worker"
+	"assay/core/money"
 	"assay/flow/conductor/play"
 	"assay/run"
 )
@@ -119,7 +120,7 @@ func (s *shop) Call(_ context.Context, r worker.Request) (episode.Event, error) 
 	if s.n++; s.n == s.dies {
 		return episode.Event{}, errKilled
 	}
-	e := episode.Event{Told: episode.Answered, Text: "an answer", Dollars: .01, TokensIn: 10, TokensOut: 2, Served: "x", Provider: "y"}
+	e := episode.Event{Told: episode.Answered, Text: "an answer", Cost: money.Dollar / 100, TokensIn: 10, TokensOut: 2, Served: "x", Provider: "y"}
 	if len(r.Observations()) == 0 {
 		e.Text = "READ a"
 	}

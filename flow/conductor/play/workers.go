@@ -10,7 +10,9 @@ import (
 	"assay/conductor/worker"
 	"assay/conductor/world"
 	"assay/core/fault"
+	"assay/core/money"
 	"assay/core/secret"
+	"assay/core/text"
 	"assay/llm"
 )
 
@@ -33,22 +35,33 @@ func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error)
 			return episode.Event{}, err
 		}
 		if f.Class == llm.Unfunded {
-			return episode.Event{Told: episode.Refused, Text: "unfunded: " + f.Error()}, nil
+			return episode.Event{Told: episode.Refused, Text: l.said("unfunded: " + f.Error())}, nil
 		}
-		return episode.Event{Told: episode.Failed, Text: f.Error()}, nil
+		return episode.Event{Told: episode.Failed, Text: l.said(f.Error())}, nil
 	}
 	said, err := worker.ReadReply(reply.Body, l.Profile)
 	e := episode.Event{
-		Told: episode.Answered, Text: said.Text, Dollars: said.Cost,
-		TokensIn: said.TokensIn, TokensOut: said.ChargedOut, Served: said.ServedModel, Provider: said.Provider,
+		Told: episode.Answered, Text: said.Text, TokensIn: said.TokensIn, TokensOut: said.ChargedOut,
+		Served: l.said(said.ServedModel), Provider: l.said(said.Provider),
 	}
 	if err != nil {
-		e.Told, e.Text = episode.Failed, worker.Outcome(err)+": "+said.Failure
-		if l.Redactor != nil {
-			e.Text = l.Redactor.Redact(e.Text)
-		}
+		e.Told, e.Text = episode.Failed, l.said(worker.Outcome(err)+": "+said.Failure)
+	}
+	if e.Cost, err = money.FromFloat(said.Cost); err != nil {
+		e.Cost = -1 // the episode refuses it with a word of its own
 	}
 	return e, nil
+}
+
+// maxSaid is how many bytes of a provider's words are kept.
+const maxSaid = 200
+
+// said is what a provider wrote, without secrets and then cut: the other way round a cut could leave half a secret.
+func (l Live) said(s string) string {
+	if l.Redactor != nil {
+		s = l.Redactor.Redact(s)
+	}
+	return text.Clip(s, maxSaid)
 }
 
 // Recorded answers from a world's recorded outcomes, at their recorded cost. A model that is asked again gives the same answer
@@ -70,7 +83,7 @@ func (w Recorded) Call(_ context.Context, r worker.Request) (episode.Event, erro
 	if o == nil {
 		return episode.Event{}, conductor.BadWorld.With(fault.Str("task_id", r.Task().ID()), fault.Str("model", r.Model().String()))
 	}
-	e := episode.Event{Told: episode.Answered, Text: o.Text, Dollars: o.Cost.Dollars(), TokensIn: o.TokensIn, TokensOut: o.TokensOut}
+	e := episode.Event{Told: episode.Answered, Text: o.Text, Cost: o.Cost, TokensIn: o.TokensIn, TokensOut: o.TokensOut}
 	if !o.OK {
 		e.Told, e.Text = episode.Failed, o.Failure
 	}
