@@ -36,12 +36,6 @@ var (
 	Broken     = fault.NewCode("run.journal_broken", fault.Uncertain, "an earlier write to the journal failed: open it again")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code {
-	return []fault.Code{Stalled, Diverged, KeyReused, OtherRun, Busy,
-		Misplaced, BadRecord, TooLarge, Locked, NotJournal, Damaged, Broken}
-}
-
 // Loop drives machines that take events E and ask for effects D. It holds no state and may drive any number at once.
 type Loop[E, D any] struct {
 	// Act carries an effect out and returns its event. Its error means that nothing is known (the process is ending,

@@ -2,15 +2,15 @@ package admission
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"assay/core/text"
 )
 
 // file is one file of the tree that may be opened.
@@ -206,12 +206,8 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 // show returns foreign text fit for a terminal: as it stands when printable, else quoted; clipped to 200 bytes.
 func show(s string) string {
 	const most = 200
-	clipped := ""
-	if len(s) > most {
-		s, clipped = s[:most], fmt.Sprintf("… (%d bytes)", len(s))
-	}
 	if !utf8.ValidString(s) || strings.IndexFunc(s, unprintable) >= 0 {
-		s = strconv.Quote(s)
+		return text.Quote(s, most)
 	}
-	return s + clipped
+	return text.Clip(s, most)
 }

@@ -14,9 +14,6 @@ import (
 // BadReference refuses a reference inventory that is not complete.
 var BadReference = fault.NewCode("admission.bad_reference", fault.Invalid, "not a reference inventory")
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{BadReference} }
-
 func defect(s string) fault.Field { return fault.Str("defect", s) }
 
 // Reference is what an admitted tree must equal. ReadReference and ParseReference make it.

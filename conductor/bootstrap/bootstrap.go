@@ -9,8 +9,7 @@
 package bootstrap
 
 import (
-	"strconv"
-
+	"assay/core/canon"
 	"assay/core/digest"
 )
 
@@ -42,9 +41,5 @@ func ofNonce(nonce, label string) Seed {
 	if nonce == "" {
 		return Seed{}
 	}
-	v, err := strconv.ParseUint(digest.HexOfString(nonce + label)[:8], 16, 32)
-	if err != nil {
-		panic("bootstrap: a digest is hexadecimal")
-	}
-	return Exactly(v)
+	return Exactly(uint64(digest.First32(canon.AppendStringASCII(nil, nonce+label))))
 }

@@ -190,7 +190,7 @@ func Count(drops []Drop) map[Reason]int {
 
 // CheckBudget refuses a window-constant prompt part of this many characters when its estimate exceeds TokenBudget.
 func CheckBudget(characters int) error {
-	if n := EstimateTokens(characters); n > TokenBudget {
+	if n := PromptTokens(characters); n > TokenBudget {
 		return conductor.CatalogTooLarge.With(fault.Int("estimated_tokens", int64(n)), fault.Int("limit", TokenBudget))
 	}
 	return nil

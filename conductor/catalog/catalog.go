@@ -21,11 +21,11 @@ import (
 	"assay/core/name"
 )
 
-// TokenBudget is the largest window-constant part of a prompt, in estimated tokens (see EstimateTokens).
+// TokenBudget is the largest window-constant part of a prompt, in estimated tokens (see PromptTokens).
 const TokenBudget = 32_000
 
-// EstimateTokens returns the estimate that the budget is measured with: ceil(characters / 2).
-func EstimateTokens(characters int) int { return (characters + 1) / 2 }
+// PromptTokens returns the estimate that the budget is measured with: ceil(characters / 2).
+func PromptTokens(characters int) int { return (characters + 1) / 2 }
 
 // Entry is one model: prices in dollars for a million tokens, context length in tokens.
 type Entry struct {
@@ -113,11 +113,23 @@ func (m ModelID) String() string {
 	return m.snapshot.entries[m.index].ID
 }
 
-// Index returns the model's place in its snapshot's order.
-func (m ModelID) Index() int { return int(m.index) }
+// Index returns the model's place in its snapshot's order. The zero ModelID has none: asking it is a broken invariant.
+func (m ModelID) Index() int {
+	m.mustName()
+	return int(m.index)
+}
 
-// Entry returns the model's row.
-func (m ModelID) Entry() Entry { return m.snapshot.entries[m.index] }
+// Entry returns the model's row. The zero ModelID has none: asking it is a broken invariant.
+func (m ModelID) Entry() Entry {
+	m.mustName()
+	return m.snapshot.entries[m.index]
+}
+
+func (m ModelID) mustName() {
+	if m.snapshot == nil {
+		panic("catalog: a ModelID is made by Snapshot.Lookup only, and the zero ModelID names no model")
+	}
+}
 
 // AppendRow appends the row that a Conductor sees, for instance "openai/gpt-5.4 / 1.25 / 10 / 400000".
 // Prices have six significant digits at most.

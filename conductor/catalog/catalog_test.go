@@ -296,7 +296,7 @@ func TestBehaviourP16_LookupGivesTheIDUnchangedOrNothing(t *testing.T) {
 		t.Errorf("c/d is looked up as %q at %d", m, m.Index())
 	}
 	for _, id := range []string{"", "a", "a/b ", " a/b", "A/B", "a/b:nitro", "e/f"} {
-		if m, ok := s.Lookup(id); ok || !m.IsZero() || m.String() != "" {
+		if m, ok := s.Lookup(id); ok || !m.IsZero() || m.String() != "" || !panics(func() { m.Index() }) || !panics(func() { m.Entry() }) {
 			t.Errorf("%q is looked up as %q", id, m)
 		}
 	}
@@ -384,4 +384,11 @@ func TestReasonsAreCounted(t *testing.T) {
 	if d := cmp.Diff(want, catalog.Count(drops)); d != "" {
 		t.Error(d)
 	}
+}
+
+// panics reports whether f panics with a sentence, as a broken invariant does.
+func panics(f func()) (yes bool) {
+	defer func() { _, yes = recover().(string) }()
+	f()
+	return false
 }

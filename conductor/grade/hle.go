@@ -26,7 +26,7 @@ const (
 func Option(p profile.Profile, submission string) string {
 	at := lastFold(submission, answerMarker)
 	if at < 0 {
-		return letterOf(lastLine(submission))
+		return letterOf(text.LastLine(submission))
 	}
 	rest := submission[at+len(answerMarker):]
 	if p == profile.Compat {
@@ -73,16 +73,6 @@ func firstLine(s string) string {
 		}
 	}
 	return ""
-}
-
-// lastLine returns the last non-blank line of s, trimmed, or "".
-func lastLine(s string) string {
-	s = text.Trim(s)
-	if i := strings.LastIndexFunc(s, text.IsLineEnd); i >= 0 {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		s = s[i+size:]
-	}
-	return text.Trim(s)
 }
 
 // letterOf reads "(C)", "C. Paris", "**c**" and the like as "c", anything else as "".

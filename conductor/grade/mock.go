@@ -1,9 +1,9 @@
 package grade
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"strings"
+
+	"assay/core/digest"
 )
 
 // MockAnswer is how a mock worker's answer begins; its model's id follows.
@@ -19,8 +19,8 @@ type Mock struct {
 
 // Difficulty returns a task's difficulty, in [Low, High].
 func (m Mock) Difficulty(taskID string) int {
-	sum := sha256.Sum256([]byte(m.Seed + "|" + m.Name + "|" + taskID))
-	return m.Low + int(uint64(binary.BigEndian.Uint32(sum[:4]))%uint64(m.High-m.Low+1))
+	n := digest.First32([]byte(m.Seed + "|" + m.Name + "|" + taskID))
+	return m.Low + int(uint64(n)%uint64(m.High-m.Low+1))
 }
 
 // Grade returns the subgoals less what the model's strength falls short of the task's difficulty.

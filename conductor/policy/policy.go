@@ -11,10 +11,10 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"strconv"
 
 	"assay/conductor"
 	"assay/conductor/catalog"
+	"assay/conductor/score"
 	"assay/conductor/state"
 	"assay/core/digest"
 	"assay/core/fault"
@@ -22,8 +22,8 @@ import (
 
 // Names of the policies.
 const (
-	Cheapest  = "always-cheapest"
-	Strongest = "always-strongest"
+	Cheapest  = score.Cheapest
+	Strongest = score.Strongest
 	Cascade   = "cascade"
 	Random    = "random"
 )
@@ -120,12 +120,8 @@ func (p *Policy) Turn(prompt state.Prompt) string {
 
 // pick chooses by the first eight hexadecimal digits of the SHA-256 of nonce|digest of the prompt.
 func (p *Policy) pick(promptDigest string) string {
-	h := digest.HexOfBytes([]byte(p.nonce + "|" + promptDigest))
-	n, err := strconv.ParseUint(h[:8], 16, 32)
-	if err != nil {
-		panic("policy: a digest is hexadecimal: " + err.Error())
-	}
-	return p.ids[n%uint64(len(p.ids))]
+	n := digest.First32([]byte(p.nonce + "|" + promptDigest))
+	return p.ids[uint64(n)%uint64(len(p.ids))]
 }
 
 var (

@@ -52,8 +52,7 @@ func (c Call) String() string {
 // Parse reads the last line of a reply that is not blank as a call. ok is false when the whole reply is the answer.
 // A start line beyond 64 bits is a call under profile.Compat only.
 func Parse(reply string, p profile.Profile) (c Call, ok bool) {
-	line := lastLine(reply)
-	verb, rest, found := strings.Cut(line, " ")
+	verb, rest, found := strings.Cut(text.LastLine(reply), " ")
 	if !found {
 		return Call{}, false
 	}
@@ -77,17 +76,6 @@ func Parse(reply string, p profile.Profile) (c Call, ok bool) {
 		return Call{}, false
 	}
 	return c, argumentOK(c.Arg)
-}
-
-func lastLine(s string) string {
-	s = text.TrimRight(s)
-	last := s
-	for rest, found := s, true; found; {
-		if _, rest, found = text.CutLine(rest); found {
-			last = rest
-		}
-	}
-	return text.Trim(last)
 }
 
 func startLine(s string, p profile.Profile) (string, bool) {

@@ -20,12 +20,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/conductor"
+	"assay/conductor/window"
 	"assay/core/canon"
 	"assay/core/fault"
 )
 
 // MaxTokens is the generation limit of one turn, in tokens.
-const MaxTokens = 576
+const MaxTokens = window.MaxConductorTokens
 
 // Body returns the request for the completions endpoint, in canonical ASCII JSON.
 // Bytes of prompt that are not UTF-8 are sent as U+FFFD; a rendered state has none.
@@ -99,20 +100,12 @@ func Read(body []byte, names []string) (Completion, error) {
 	if c.Text.Kind() != '"' {
 		return Completion{}, conductor.BadCompletion.Because(errors.New("the choice has no text"))
 	}
-	out := Completion{Text: str(c.Text), Model: *r.Model, Finish: str(c.Finish), Tokens: Unknown, PromptTokens: Unknown}
+	out := Completion{Text: canon.Text(c.Text), Model: *r.Model, Finish: canon.Text(c.Finish), Tokens: Unknown, PromptTokens: Unknown}
 	var u usage
 	if r.Usage.Kind() == '{' && json.Unmarshal(r.Usage, &u, surrogates) == nil {
 		out.Tokens, out.PromptTokens = count(u.Out), count(u.In)
 	}
 	return out, nil
-}
-
-func str(raw jsontext.Value) string {
-	if raw.Kind() != '"' {
-		return ""
-	}
-	b, _ := jsontext.AppendUnquote(nil, raw) // an error means replaced halves of surrogate pairs
-	return string(b)
 }
 
 func count(raw jsontext.Value) int64 {

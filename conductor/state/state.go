@@ -20,12 +20,13 @@ import (
 	"assay/conductor/catalog"
 	"assay/conductor/profile"
 	"assay/conductor/task"
+	"assay/conductor/window"
 	"assay/core/digest"
 	"assay/core/money"
 )
 
 // MaxSteps is how many turns an episode has at most; the prompt says so.
-const MaxSteps = 12
+const MaxSteps = window.MaxSteps
 
 //go:embed instructions.txt
 var instructions string
@@ -80,7 +81,7 @@ func (r *Renderer) PrefixDigest() string { return r.prefixDigest }
 func (r *Renderer) PrefixChars() int { return r.chars }
 
 // PrefixTokens returns the estimated tokens of the window-constant part.
-func (r *Renderer) PrefixTokens() int { return catalog.EstimateTokens(r.chars) }
+func (r *Renderer) PrefixTokens() int { return catalog.PromptTokens(r.chars) }
 
 // Episode renders the successive prompts of one task. It is not safe for concurrent use.
 type Episode struct {

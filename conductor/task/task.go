@@ -9,12 +9,11 @@ package task
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"assay/conductor"
 	"assay/conductor/internal/pin"
+	"assay/core/digest"
 )
 
 // Pinned is a task that a window's slice has pinned.
@@ -25,8 +24,7 @@ type Spec = pin.Spec
 
 // OrderKey returns the key that tasks are ordered by: the hexadecimal SHA-256 of the bytes nonce|task_id.
 func OrderKey(nonce, id string) string {
-	sum := sha256.Sum256([]byte(nonce + "|" + id))
-	return hex.EncodeToString(sum[:])
+	return digest.HexOfBytes([]byte(nonce + "|" + id))
 }
 
 // Order returns the ids by OrderKey, ties by id.

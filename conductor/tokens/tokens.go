@@ -23,9 +23,6 @@ var (
 	TooSlow     = fault.NewCode("tokens.too_slow", fault.Exhausted, "the tokenizer's pattern takes too long on this text")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{Unsupported, FileTooLong, TooSlow} }
-
 // Source says where a number of tokens comes from.
 type Source string
 

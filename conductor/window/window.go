@@ -23,9 +23,9 @@ import (
 // The constants that every schedule entry carries.
 const (
 	ScaffoldVersion    = "v3-scaffold-1"
-	MaxSteps           = 12
+	MaxSteps           = 12 // turns of an episode
 	Temperature        = 0.0
-	MaxConductorTokens = 576
+	MaxConductorTokens = 576 // tokens of one turn
 )
 
 // Slice pins the tasks and puts them in the nonce's order. A repeated id is conductor.DuplicateTask.

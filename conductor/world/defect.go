@@ -1,11 +1,11 @@
 package world
 
 import (
-	"errors"
 	"strconv"
 
 	"assay/conductor"
 	"assay/core/fault"
+	"assay/core/text"
 )
 
 // The defects of a world's files.
@@ -33,14 +33,6 @@ var (
 	More          = fault.NewCode("world.more", fault.TooLarge, "there are more defects than are listed")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code {
-	return []fault.Code{
-		MissingFile, AmbiguousFile, Unreadable, TooLarge, NotJSON, NotCSV, DuplicateKey, WrongType, MissingField, DuplicateID,
-		BadPrice, BadCost, BadTokens, BadContext, BadScore, NoGrader, UnknownTask, UnknownModel, NoOutcome, Empty, More,
-	}
-}
-
 // Defect is one thing that is wrong with a world's files.
 type Defect struct {
 	File   string
@@ -64,23 +56,13 @@ func (d Defect) String() string {
 	return s + d.Detail
 }
 
-// Err returns nil for no defects, else an error of conductor.BadWorld that lists them all as its cause.
+// Err returns nil for no defects, else an error of conductor.BadWorld that says how many there are.
 func Err(defects []Defect) error {
 	if len(defects) == 0 {
 		return nil
 	}
-	causes := make([]error, len(defects))
-	for i, d := range defects {
-		causes[i] = errors.New(d.String())
-	}
-	return conductor.BadWorld.Because(errors.Join(causes...)).
-		With(fault.Str("first", defects[0].String()), fault.Int("defects", int64(len(defects))))
+	return conductor.BadWorld.With(fault.Int("defects", int64(len(defects))))
 }
 
 // Quote shows foreign text: quoted, clipped to 60 bytes.
-func Quote(s string) string {
-	if len(s) > 60 {
-		s = s[:60] + "…"
-	}
-	return strconv.Quote(s)
-}
+func Quote(s string) string { return text.Quote(s, 60) }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"assay/core/canon"
 	"assay/core/fault"
 )
 
@@ -100,46 +101,29 @@ func (o *outcomeRow) recorded() Recorded {
 
 // Decode reads one JSON value into v, or notes why it cannot and returns false.
 func (b *Builder) Decode(at Place, text []byte, v any) bool {
-	err := json.Unmarshal(text, v)
-	if err == nil {
-		return true
+	err := canon.Lenient(text, v)
+	if err != nil {
+		b.badJSON(at, err)
 	}
-	b.Defect(at, codeOf(err), detailOf(err, text))
-	return false
+	return err == nil
 }
 
-func codeOf(err error) fault.Code {
-	var semantic *json.SemanticError
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return DuplicateKey
-	case errors.As(err, &semantic):
-		return WrongType
-	}
-	return NotJSON
-}
-
-// detailOf names the field or the offset; the decoder's own words may quote the text without a bound.
-func detailOf(err error, text []byte) string {
-	var semantic *json.SemanticError
-	var syntactic *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
-		return "duplicate key " + Quote(syntactic.JSONPointer.LastToken())
-	case errors.As(err, &semantic):
-		return "field " + Quote(string(semantic.JSONPointer)) + " has the wrong type or does not fit it"
-	case errors.As(err, &syntactic) && isNotFinite(text[min(len(text), int(syntactic.ByteOffset)):]):
-		return "not JSON: NaN and Infinity are no JSON numbers"
+// badJSON notes what core/canon refused. It names the field or the key; a decoder's own words may quote without a bound.
+func (b *Builder) badJSON(at Place, err error) {
+	var meaning *json.SemanticError
+	var syntax *jsontext.SyntacticError
+	switch code := fault.Of(err); {
+	case code == canon.DuplicateKey && errors.As(err, &syntax):
+		b.Defect(at, DuplicateKey, "duplicate key "+Quote(syntax.JSONPointer.LastToken()))
+	case code == canon.WrongType && errors.As(err, &meaning):
+		b.Defect(at, WrongType, "field "+Quote(string(meaning.JSONPointer))+" has the wrong type or does not fit it")
+	case code == canon.NotFinite:
+		b.Defect(at, NotJSON, "not JSON: NaN and Infinity are no JSON numbers")
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return "not JSON: the text ends in the middle"
+		b.Defect(at, NotJSON, "not JSON: the text ends in the middle")
+	default:
+		b.Defect(at, NotJSON, "")
 	}
-	return ""
-}
-
-// isNotFinite reports whether text begins as other languages write a number that is not finite.
-func isNotFinite(text []byte) bool {
-	text = bytes.TrimLeft(text, "-: ")
-	return bytes.HasPrefix(text, []byte("NaN")) || bytes.HasPrefix(text, []byte("Infinity"))
 }
 
 // readModels reads the list of models, element by element so that each defect has its line.
@@ -162,7 +146,7 @@ func (b *Builder) readModels(fsys fs.FS) {
 		}
 		at.Line = 1 + bytes.Count(text[:min(start, len(text))], []byte("\n"))
 		if err != nil {
-			b.Defect(at, codeOf(err), detailOf(err, text))
+			b.badJSON(at, canon.Refuse(text, err))
 			return
 		}
 		var m modelRow

@@ -99,7 +99,8 @@ func (w *World) Task(id string) (int, bool) {
 	return i, ok
 }
 
-// EstimateTokens returns the estimate for a text that nobody metered: one token for every four bytes begun.
+// EstimateTokens returns the estimate for a worker's text that nobody metered: one token for every four bytes begun. It sets what
+// a recorded call cost, in int64; a Conductor's reasoning and a window's prompt have estimates of their own by their rules.
 func EstimateTokens(s string) int64 { return (int64(len(s)) + 3) / 4 }
 
 // ListPrice returns what the tokens cost at the model's list price.

@@ -177,7 +177,7 @@ func TestDefects(t *testing.T) {
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
 			}
-			if err := world.Err(defects); fault.Of(err) != conductor.BadWorld || !strings.Contains(err.Error(), c.want[0]) {
+			if err := world.Err(defects); fault.Of(err) != conductor.BadWorld || !strings.HasSuffix(err.Error(), fmt.Sprint(" ", len(defects))) {
 				t.Errorf("as an error: %v", err)
 			}
 		})

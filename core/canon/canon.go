@@ -34,11 +34,6 @@ var (
 	WrongType     = fault.NewCode("canon.wrong_type", fault.Invalid, "a JSON value has the wrong type")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code {
-	return []fault.Code{Syntax, DuplicateKey, LoneSurrogate, NotFinite, UnknownMember, WrongType}
-}
-
 // Int is an integer of unlimited size in canonical decimal text ("0", "-12").
 type Int string
 

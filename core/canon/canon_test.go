@@ -22,7 +22,7 @@ func TestDecodeIsStrict(t *testing.T) {
 		`"\ud800"`: canon.LoneSurrogate, `"\udc00\ud800"`: canon.LoneSurrogate, "\"\xff\"": canon.LoneSurrogate, "\"\xed\xa0\x80\"": canon.LoneSurrogate,
 		`{"UTF-8":[1,}`: canon.Syntax, `{"invalid surrogate pair ":[}`: canon.Syntax, `["invalid UTF-8" x]`: canon.Syntax, `"\surrogate"`: canon.Syntax,
 		`{"a":"\ud800",}`: canon.LoneSurrogate,
-		`NaN`: canon.NotFinite, `[1, -NaN]`: canon.NotFinite, `{"a" : NaN}`: canon.NotFinite, `[-Infinity]`: canon.NotFinite, `1e400`: canon.NotFinite, `-1e309`: canon.NotFinite,
+		`NaN`:             canon.NotFinite, `[1, -NaN]`: canon.NotFinite, `{"a" : NaN}`: canon.NotFinite, `[-Infinity]`: canon.NotFinite, `1e400`: canon.NotFinite, `-1e309`: canon.NotFinite,
 	} {
 		if v, err := canon.Decode([]byte(text)); fault.Of(err) != want {
 			t.Errorf("Decode(%q) = %v, %v, want %s", text, v, err, want.Name())

@@ -7,6 +7,7 @@ package digest
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 
 	"assay/core/canon"
@@ -15,9 +16,6 @@ import (
 
 // Malformed refuses a text that is not 64 lower-case hexadecimal digits.
 var Malformed = fault.NewCode("digest.malformed", fault.Invalid, "a digest is 64 lower-case hexadecimal digits")
-
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{Malformed} }
 
 // Of is the SHA-256 of bytes that stand for a T.
 type Of[T any] [sha256.Size]byte
@@ -55,6 +53,12 @@ func (d Of[T]) IsZero() bool { return d == Of[T]{} }
 func HexOfBytes(b []byte) string {
 	s := sha256.Sum256(b)
 	return hex.EncodeToString(s[:])
+}
+
+// First32 returns the first eight hexadecimal digits of the SHA-256 of b as a number.
+func First32(b []byte) uint32 {
+	s := sha256.Sum256(b)
+	return binary.BigEndian.Uint32(s[:])
 }
 
 // HexOfString returns the hexadecimal SHA-256 of s in ASCII canonical JSON, so with its quotes.

@@ -15,7 +15,7 @@ const ofABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 func TestSumAndParse(t *testing.T) {
 	d := digest.Sum[topic]([]byte("abc"))
-	if d.String() != ofABC || string(d.AppendHex([]byte("x"))) != "x"+ofABC || digest.HexOfBytes([]byte("abc")) != ofABC {
+	if d.String() != ofABC || string(d.AppendHex([]byte("x"))) != "x"+ofABC || digest.HexOfBytes([]byte("abc")) != ofABC || digest.First32([]byte("abc")) != 0xba7816bf {
 		t.Errorf("the digest of abc is %s", d)
 	}
 	if again, err := digest.Parse[topic](ofABC); err != nil || again != d || again.IsZero() {

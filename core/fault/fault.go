@@ -9,6 +9,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"assay/core/text"
 )
 
 // Kind is what to do next about a refusal. The list is closed.
@@ -83,10 +85,7 @@ const maxField = 200
 
 // Str is a text field; its value is shown quoted and clipped to 200 bytes.
 func Str(key, value string) Field {
-	if len(value) > maxField {
-		value = value[:maxField] + "…"
-	}
-	return Field{key, strconv.Quote(value)}
+	return Field{key, text.Quote(value, maxField)}
 }
 
 // Int is a whole-number field.

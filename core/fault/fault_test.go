@@ -32,6 +32,12 @@ func TestFieldsShowForeignTextQuotedAndClipped(t *testing.T) {
 	if !strings.HasPrefix(got, `there is no such thing: a "evil\n\x1b[2Jtext", b "xxx`) || !strings.HasSuffix(got, `…", c 0.5`) {
 		t.Errorf("Public = %q", got)
 	}
+	if split := gone.With(fault.Str("a", strings.Repeat("é", 150)+"x")).Public(); strings.Contains(split, "\\x") {
+		t.Errorf("a character was cut in two: %q", split)
+	}
+	if split := gone.With(fault.Str("a", "x"+strings.Repeat("é", 150))).Public(); strings.Contains(split, "\\x") {
+		t.Errorf("a character was cut in two: %q", split)
+	}
 	if len(got) > 400 {
 		t.Errorf("%d bytes shown of a foreign text of 1000", len(got))
 	}

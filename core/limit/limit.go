@@ -25,9 +25,6 @@ var (
 	Settled   = fault.NewCode("limit.settled", fault.Internal, "a hold was settled twice")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{Exhausted, TooDeep, Negative, Settled} }
-
 // Unlimited is the limit of a dimension that is not limited.
 const Unlimited = math.MaxInt64
 

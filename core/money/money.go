@@ -29,9 +29,6 @@ var BadAmount = fault.NewCode("money.bad_amount", fault.Invalid, "not an amount 
 // OutOfRange refuses an amount beyond ±9.22 million dollars.
 var OutOfRange = fault.NewCode("money.out_of_range", fault.Invalid, "amount of dollars out of range")
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{BadAmount, OutOfRange} }
-
 var picoPerDollar = new(big.Rat).SetInt64(int64(Dollar))
 
 // Parse reads a decimal number of dollars such as "0.0188" or "1e-06".

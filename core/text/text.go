@@ -87,6 +87,16 @@ func Lines(s string) []string {
 	return out
 }
 
+// LastLine returns the last line of s that is not blank, trimmed, or "".
+func LastLine(s string) string {
+	s = TrimRight(s)
+	if i := strings.LastIndexFunc(s, IsLineEnd); i >= 0 {
+		_, n := utf8.DecodeRuneInString(s[i:])
+		s = s[i+n:]
+	}
+	return Trim(s)
+}
+
 // Trim removes white space at both ends of s.
 func Trim(s string) string {
 	for s != "" && s[0] < utf8.RuneSelf && asciiSpace[s[0]] {

@@ -39,6 +39,16 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestLastLine(t *testing.T) {
+	for s, want := range map[string]string{
+		"": "", " \n\u2028 ": "", "a": "a", "a\n b \r\n\n \u00a0": "b", "a\u0085b": "b", "a\x1cb\x1f": "b", "a\xff\n\xffb": "\xffb", "a\xe2\u2029b": "b",
+	} {
+		if got := text.LastLine(s); got != want {
+			t.Errorf("LastLine(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
 func TestWhiteSpaceIsUnicodesAndTheFourSeparators(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		want := unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f

@@ -38,11 +38,6 @@ var (
 	Closed        = fault.NewCode("exec.closed", fault.NotAllowed, "the Conductor was closed")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code {
-	return []fault.Code{BadSpec, NotStarted, Exited, TimedOut, Flooded, NotUTF8, NotJSON, NoText, AnsweredTwice, OutOfTurn, Reported, Closed}
-}
-
 // Turn is what a Conductor is asked.
 type Turn struct {
 	Prompt string // the rendered state

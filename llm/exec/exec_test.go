@@ -330,13 +330,3 @@ func TestOpenRefusesWhatItCannotRun(t *testing.T) {
 		t.Errorf("no program: %v", err)
 	}
 }
-
-func TestCodesAreDistinct(t *testing.T) {
-	seen := map[string]bool{}
-	for _, c := range exec.Codes() {
-		if seen[c.Name()] || !strings.HasPrefix(c.Name(), "exec.") {
-			t.Errorf("code %s", c.Name())
-		}
-		seen[c.Name()] = true
-	}
-}

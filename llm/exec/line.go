@@ -9,6 +9,7 @@ import (
 
 	"assay/core/canon"
 	"assay/core/fault"
+	"assay/core/text"
 )
 
 // maxLine is the longest line that is read, in bytes.
@@ -42,11 +43,11 @@ func parse(line []byte, t Turn) (Text, error) {
 	var a answer
 	// Escaped halves of surrogate pairs become U+FFFD: models do write them.
 	if err := json.Unmarshal(line, &a, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return Text{}, NotJSON.With(fault.Str("line", string(line[:min(len(line), 80)]))).Because(err)
+		return Text{}, NotJSON.With(fault.Str("line", text.Clip(string(line), 80))).Because(err)
 	}
 	switch {
 	case jsontext.Value(line).Kind() != '{':
-		return Text{}, NotJSON.With(fault.Str("line", string(line[:min(len(line), 80)])))
+		return Text{}, NotJSON.With(fault.Str("line", text.Clip(string(line), 80)))
 	case a.Error != nil && a.Error.Kind() != 'n':
 		return Text{}, Reported.With(fault.Str("error", words(a.Error)))
 	case a.TaskID != nil && *a.TaskID != t.TaskID, a.Step != nil && *a.Step != t.Step:
@@ -54,7 +55,7 @@ func parse(line []byte, t Turn) (Text, error) {
 	case a.Text.Kind() != '"':
 		return Text{}, NoText.With()
 	}
-	out := Text{Text: words(a.Text), Tokens: Unknown}
+	out := Text{Text: canon.Text(a.Text), Tokens: Unknown}
 	if n, err := strconv.ParseInt(string(a.Tokens), 10, 32); err == nil && n >= 0 {
 		out.Tokens = int(n)
 	}
@@ -63,9 +64,8 @@ func parse(line []byte, t Turn) (Text, error) {
 
 // words returns a JSON string's text, and the JSON itself of any other value.
 func words(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return string(v)
+	if v.Kind() == '"' {
+		return canon.Text(v)
 	}
-	b, _ := jsontext.AppendUnquote(nil, v)
-	return string(b)
+	return string(v)
 }

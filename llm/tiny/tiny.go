@@ -26,9 +26,6 @@ var (
 	BadModels  = fault.NewCode("tiny.bad_models", fault.Invalid, "a served model needs a name of its own and prices that are not negative")
 )
 
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{BadWeights, BadModels} }
-
 // Bounds of one request.
 const (
 	MaxPrompt = 65_536  // bytes of prompt; a longer one is refused

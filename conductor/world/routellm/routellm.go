@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/conductor/world"
+	"assay/core/canon"
 )
 
 // Options settle what a table does not say.
@@ -106,14 +107,10 @@ func (t *table) readJSON(b *world.Builder, text []byte, file string) {
 
 // cell writes a JSON value as a CSV field has it.
 func cell(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return string(v)
+	if v.Kind() == '"' {
+		return canon.Text(v)
 	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return string(v)
 }
 
 // model is where a model's marks and responses stand; response is -1 where there are none.

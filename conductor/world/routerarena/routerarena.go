@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/conductor/world"
+	"assay/core/canon"
 )
 
 // The project's files, relative to its root.
@@ -176,7 +177,7 @@ func addRows(b *world.Builder, o Options, names []string, answers map[string]*ro
 		common = append(common, first)
 		b.AddTask(first.at, world.Task{
 			ID: first.ID, Benchmark: benchmarkOf(first.ID), Prompt: first.Prompt,
-			Reference: stringOf(first.Result.Truth), Metric: first.Result.Metric,
+			Reference: canon.Text(first.Result.Truth), Metric: first.Result.Metric,
 		})
 	}
 	if left > 0 {
@@ -195,7 +196,7 @@ func (a *answer) recorded(o Options) (world.Place, world.Recorded) {
 		Score: a.Result.Score, Cost: a.Result.Cost, TokensIn: a.Tokens.In, TokensOut: a.Tokens.Out,
 	}
 	if !r.OK {
-		r.Failure, r.Text, r.Score = stringOf(a.Error), "", nil
+		r.Failure, r.Text, r.Score = canon.Text(a.Error), "", nil
 	}
 	return a.at, r
 }
@@ -206,16 +207,4 @@ func benchmarkOf(id string) string {
 		return id[:i]
 	}
 	return id
-}
-
-// stringOf returns a JSON string's text, and "" for any other value.
-func stringOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
