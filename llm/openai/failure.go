@@ -6,16 +6,15 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
-	"unicode"
 
+	"assay/core/text"
 	"assay/llm"
 )
 
 // maxRefusal is how much of a refusal's body is read for its message, in bytes.
 const maxRefusal = 64 << 10
 
-// maxMessage is the longest message that is kept, in characters.
+// maxMessage is the longest message that is kept, in bytes.
 const maxMessage = 160
 
 // refused reads a reply whose status is not 200.
@@ -46,21 +45,7 @@ func (c *Client) message(body []byte) string {
 	if c.o.Redactor != nil {
 		s = c.o.Redactor.Redact(s)
 	}
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' ' // one line, and nothing that a terminal obeys
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	s = strings.TrimSpace(s)
-	n := 0
-	for i := range s {
-		if n == maxMessage {
-			return s[:i]
-		}
-		n++
-	}
-	return s
+	return text.Clean(text.Trim(s), maxMessage)
 }
 
 // words returns an error's message in the forms that providers use, or the text itself.

@@ -4,7 +4,7 @@
 //   - The time budget covers a whole Send: every attempt, every pause and every byte of a body, however slowly it comes.
 //   - 408, 429, 5xx, transport errors and a 200 that is not JSON are tried again; any other refusal ends at once.
 //   - No proxy, no redirect, no compression; a body ends at its limit.
-//   - The key leaves in one header only: provider's words are redacted before they are clipped.
+//   - The key leaves in one header only, never in clear for another machine; a provider's words are redacted before they are clipped.
 package openai
 
 import (
@@ -23,11 +23,11 @@ import (
 // BadBase refuses a base address that is not an absolute http or https URL without user, query and fragment.
 var BadBase = fault.NewCode("openai.bad_base", fault.Invalid, "an endpoint's base is an http or https address such as http://127.0.0.1:8089/v1")
 
+// KeyInClear refuses a key that would cross a network unencrypted.
+var KeyInClear = fault.NewCode("openai.key_in_clear", fault.Invalid, "a key is sent over https only, or over http to this machine")
+
 // BadListing refuses a reply to GET /models or /auth/key that lacks what it must say.
 var BadListing = fault.NewCode("openai.bad_listing", fault.Unready, "the endpoint's list of models or key report cannot be read")
-
-// Codes lists this room's refusals.
-func Codes() []fault.Code { return []fault.Code{BadBase, BadListing} }
 
 // Options configure a Client. The zero value of a field takes its default.
 type Options struct {
@@ -71,6 +71,9 @@ func New(o Options) (*Client, error) {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, BadBase.With()
 	}
+	if u.Scheme == "http" && !o.Key.IsZero() && !loopback(u.Hostname()) {
+		return nil, KeyInClear.With(fault.Str("host", u.Host))
+	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	u.RawPath = ""
 	c := &Client{o: o.withDefaults(), base: u, key: secret.NewRedactor(o.Key)}
@@ -79,6 +82,11 @@ func New(o Options) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
+}
+
+// loopback reports whether a host is this machine by its very name: names that would have to be looked up are not.
+func loopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 func (o Options) withDefaults() Options {

@@ -34,7 +34,7 @@ func respond(status int, body io.Reader) *http.Response {
 func newClient(t testing.TB, o openai.Options) *openai.Client {
 	t.Helper()
 	if o.Base == "" {
-		o.Base = "http://endpoint.invalid/v1"
+		o.Base = "https://endpoint.invalid/v1"
 	}
 	c, err := openai.New(o)
 	if err != nil {
@@ -264,9 +264,9 @@ func TestMessagesAreRedactedThenClipped(t *testing.T) {
 		`{"error":{"message":"bad key ` + key + ` for you"}}`:  "bad key [secret] for you",
 		`{"message":"` + strings.Repeat("x", 150) + key + `"}`: strings.Repeat("x", 150) + "[secret]",
 		`{"detail":"other s3cret-pass"}`:                       "other [secret]",
-		"<html>\n\x1b[31m" + strings.Repeat("é", 300):          "<html>  [31m" + strings.Repeat("é", 148),
-		`{"error":"` + strings.Repeat("y", 155) + key + `"}`:   strings.Repeat("y", 155) + "[secr",
-		"\xff\xfe":                     "\ufffd",
+		"<html>\n\x1b[31m" + strings.Repeat("é", 300):          "<html>··[31m" + strings.Repeat("é", 73) + "…",
+		`{"error":"` + strings.Repeat("y", 155) + key + `"}`:   strings.Repeat("y", 155) + "[secr…",
+		"\xff\xfe":                     "··",
 		`{"error":null,"message":"m"}`: "m",
 		`[1,2]`:                        "[1,2]",
 	} {
@@ -363,5 +363,21 @@ func TestBehaviourW15_UnknownCreditsAreNotZero(t *testing.T) {
 	}
 	if _, err := newClient(t, openai.Options{Carrier: endpoint(map[string]string{"GET /auth/key": `[]`})}).Limits(t.Context()); fault.Of(err) != openai.BadListing {
 		t.Errorf("key unreadable: %v", err)
+	}
+}
+
+func TestAKeyIsNotSentInClear(t *testing.T) {
+	key := secret.New("sk-123456")
+	for base, want := range map[string]fault.Code{
+		"http://127.0.0.1:8089/v1": {}, "http://127.9.9.9": {}, "http://[::1]:1/v1": {}, "http://localhost:8089": {}, "https://example.org/v1": {},
+		"http://example.org/v1": openai.KeyInClear, "http://10.0.0.1": openai.KeyInClear, "http://0.0.0.0:80": openai.KeyInClear,
+		"http://localhost.example.org": openai.KeyInClear, "http://127.0.0.1.example.org": openai.KeyInClear, "http://[::]": openai.KeyInClear,
+	} {
+		if _, err := openai.New(openai.Worker(base, key)); fault.Of(err) != want || err != nil && strings.Contains(err.Error(), "sk-") {
+			t.Errorf("%s: %v", base, err)
+		}
+		if _, err := openai.New(openai.Options{Base: base}); err != nil {
+			t.Errorf("%s without a key: %v", base, err)
+		}
 	}
 }
