@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/core/fault"
+	"assay/core/text"
 )
 
 // The exit codes.
@@ -48,6 +49,8 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	if name == devKitName {
 		root = newDev(env)
 		root.Use = devKitName + strings.TrimPrefix(root.Use, "dev")
+		root.Example = strings.ReplaceAll(root.Example, "assay conductor dev", devKitName)
+		root.Version = env.Version
 	} else {
 		root = newRoot(env)
 	}
@@ -58,12 +61,12 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err.Error()) })
 	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !errors.Is(err, errReported) {
+		explain(env.Err, cmd, err)
+	}
 	code := exitCode(ctx, cmd, err)
 	if name == devKitName && code == ExitRefused {
 		return ExitFailed // what that name's scripts expect of a refused tree
-	}
-	if err != nil && !errors.Is(err, errReported) {
-		explain(env.Err, cmd, err)
 	}
 	return code
 }
@@ -143,9 +146,16 @@ func kindCode(err error) int {
 	return ExitFailed
 }
 
-// explain prints an error and its hint.
+// maxMessage is the longest error or hint in bytes that is printed.
+const maxMessage = 2000
+
+// explain prints an error with its code, and its hint. Both may quote what strangers wrote.
 func explain(w io.Writer, cmd *cobra.Command, err error) {
-	fmt.Fprintf(w, "error: %s\n", err)
+	code := ""
+	if c := fault.Of(err); c != fault.Unknown {
+		code = " [" + c.Name() + "]" // docs/problems.md lists it
+	}
+	fmt.Fprintf(w, "error: %s%s\n", text.Clean(err.Error(), maxMessage), code)
 	var e *exitError
 	hint := ""
 	if errors.As(err, &e) {
@@ -154,6 +164,6 @@ func explain(w io.Writer, cmd *cobra.Command, err error) {
 		hint = "see '" + cmd.CommandPath() + " --help'"
 	}
 	if hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", hint)
+		fmt.Fprintf(w, "hint: %s\n", text.Clean(hint, maxMessage))
 	}
 }

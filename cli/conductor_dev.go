@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,6 +16,7 @@ import (
 	"assay/core/fault"
 	"assay/core/money"
 	"assay/flow/conductor/devkit"
+	"assay/llm/exec"
 	"assay/run"
 	"assay/worlds"
 )
@@ -30,6 +33,7 @@ type devFlags struct {
 	perBenchmark         int
 	worker, workerKey    string
 	trace, journal       string
+	keepPartial          bool
 	decisions            string
 	json                 bool
 }
@@ -83,9 +87,10 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the tree is refused, 4 not ready.`,
 	flags.IntVar(&f.perBenchmark, "per-benchmark", 0, "draw `N` tasks from each benchmark; 0 takes all")
 	flags.StringVar(&f.worker, "worker", "", "`URL` of an OpenAI-compatible endpoint that workers are called at, for money")
 	flags.StringVar(&f.workerKey, "worker-key-file", "", "`FILE` with the key of --worker; mode 0600")
-	flags.StringVar(&f.trace, "trace", "", "write every step to `FILE`, one episode a line")
+	flags.StringVar(&f.trace, "trace", "", "write every step to `FILE`: a header, then one episode a line")
+	flags.BoolVar(&f.keepPartial, "keep-partial", false, "when the run fails, keep the finished episodes' trace as FILE.partial")
 	flags.StringVar(&f.journal, "journal", "assay-dev.journal", "`FILE` that lets a paid run go on after a crash; removed when the run is done")
-	flags.StringVar(&f.decisions, "decisions", "20", "how many tasks' decisions to print: a `NUMBER` or all")
+	flags.StringVar(&f.decisions, "decisions", "", "how many tasks' decisions to print: a `NUMBER` or all; default 20, with --json all")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	return c
 }
@@ -118,18 +123,25 @@ func runDev(c *cobra.Command, env *Env, f *devFlags) error {
 	if err != nil {
 		return err
 	}
-	progress, done := devProgress(env, len(st.Slice))
-	arm.Progress = progress
+	var finished atomic.Int64
+	draw, done := devProgress(env, len(st.Slice))
+	arm.Progress = func(n int) { finished.Add(int64(n)); draw(n) }
 	report, err := f.play(ctx, st, arm)
 	done()
 	if err != nil {
+		fmt.Fprintf(env.Err, "%d of %d tasks were finished\n", finished.Load(), len(st.Slice))
 		return interrupted(ctx, err, arm.Journal != nil)
 	}
 	report.Admission = admitted
 	if f.json {
-		return printJSON(env.Out, report)
+		err = printJSON(env.Out, report)
+	} else {
+		err = report.WriteText(env.Out)
 	}
-	return report.WriteText(env.Out)
+	if n := report.Failures; err == nil && f.worker != "" && n.Calls > 0 && n.Calls == n.Failed+n.Refused {
+		return &exitError{ExitNotReady, "is " + f.worker + " the base address of a server that is up, and is its key funded?", errors.New("no worker call was answered")}
+	}
+	return err
 }
 
 // check reads the flags that need reading, before anything is opened.
@@ -154,8 +166,11 @@ func (f *devFlags) check(c *cobra.Command) (budget *money.Pico, decisions int, e
 		return nil, 0, usage(c, "--worker costs money: give --budget-usd")
 	}
 	decisions = -1
-	if f.decisions != "all" {
-		if _, err := fmt.Sscanf(f.decisions, "%d", &decisions); err != nil || decisions < 0 {
+	switch {
+	case f.decisions == "" && !f.json:
+		decisions = 20
+	case f.decisions != "" && f.decisions != "all":
+		if decisions, err = strconv.Atoi(f.decisions); err != nil || decisions < 0 {
 			return nil, 0, usage(c, "--decisions is a number or all")
 		}
 	}
@@ -216,6 +231,9 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 		a.Trace = out.File
 	}
 	r, err := st.Run(ctx, a)
+	if err != nil && out != nil && f.keepPartial {
+		err = errors.Join(err, out.CommitAs(f.trace+".partial"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -244,13 +262,26 @@ func interrupted(ctx context.Context, err error, journaled bool) error {
 	case journaled:
 		return &exitError{ExitFailed, "run the same command again: nothing that was paid is bought twice", err}
 	}
-	return &exitError{ExitFailed, "", err}
+	return &exitError{ExitFailed, conductorHint(err), err}
+}
+
+// conductorHint says what to do about a Conductor that failed.
+func conductorHint(err error) string {
+	switch fault.Of(err) {
+	case exec.Reported:
+		return "modules are looked for in the current folder and in PYTHONPATH; my_module:attribute names my_module.py"
+	case exec.TimedOut:
+		return "--conductor-timeout sets the time for one turn"
+	case exec.NotJSON, exec.NoText:
+		return `a program answers each line with one line {"text":"…"}; what it wants to say besides belongs on standard error`
+	}
+	return ""
 }
 
 // devProgress draws a bar on a terminal and is silent elsewhere.
 func devProgress(env *Env, tasks int) (add func(int), done func()) {
 	if !env.Terminal {
-		return nil, func() {}
+		return func(int) {}, func() {}
 	}
 	bar := progressbar.NewOptions(tasks,
 		progressbar.OptionSetWriter(env.Err), progressbar.OptionSetDescription("episodes"), progressbar.OptionShowCount(),

@@ -21,7 +21,9 @@ import (
 	"assay/conductor/state"
 	"assay/conductor/tokens"
 	"assay/conductor/world"
+	"assay/core/fault"
 	"assay/core/secret"
+	"assay/core/text"
 	"assay/flow/conductor/devkit"
 	"assay/flow/conductor/play"
 	"assay/llm/exec"
@@ -74,6 +76,9 @@ func (f *conductorFlags) open(ctx context.Context, c *cobra.Command, env *Env, s
 		return f.openServed(ctx, c)
 	}
 	p, err := exec.Open(f.spec, exec.Options{Stderr: env.Err, Timeout: f.timeout})
+	if fault.Of(err) == exec.NotStarted {
+		return opened{}, &exitError{ExitNotReady, "my_module:attribute needs a python3 on the PATH; exec:COMMAND and http://…/v1 do not", err}
+	}
 	if err != nil {
 		return opened{}, &exitError{ExitUsage, "a Conductor is builtin:NAME, http://…/v1, exec:COMMAND or module:attribute", err}
 	}
@@ -150,7 +155,7 @@ func printDefects(w io.Writer, defects []world.Defect) {
 			fmt.Fprintf(w, "… %d more\n", len(defects)-i)
 			return
 		}
-		fmt.Fprintln(w, view.Clean(d.String(), 400))
+		fmt.Fprintln(w, text.Clean(d.String(), 400))
 	}
 }
 
@@ -182,7 +187,7 @@ func admit(env *Env, tree, refTree fs.FS, p profile.Profile) (string, error) {
 		return "", fmt.Errorf("reading the model tree: %w", err)
 	}
 	if !v.Admitted() {
-		fmt.Fprintf(env.Out, "ADMISSION: %s\n", view.Clean(v.Refusal().Text, 400))
+		fmt.Fprintf(env.Out, "ADMISSION: %s\n", text.Clean(v.Refusal().Text, 400))
 		return "", refused()
 	}
 	return "admitted", nil

@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"assay/core/text"
 	"assay/verify/conformance"
-	"assay/view"
 )
 
 func newConformance(env *Env) *cobra.Command {
@@ -58,8 +59,11 @@ func runConformance(env *Env, dir string, asJSON bool) error {
 	} else {
 		fmt.Fprintf(env.Out, "%d passed, %d failed\n", passed, failing)
 	}
-	if failing > 0 {
+	switch {
+	case failing > 0:
 		return failed()
+	case passed == 0:
+		return &exitError{ExitFailed, "the known groups are files such as parse.jsonl", errors.New("no line of a known group is below this folder")}
 	}
 	return nil
 }
@@ -68,7 +72,7 @@ func runConformance(env *Env, dir string, asJSON bool) error {
 const maxName = 100
 
 func printGroup(env *Env, g conformance.Group) {
-	name := view.Clean(g.Name, maxName)
+	name := text.Clean(g.Name, maxName)
 	if !g.Known {
 		fmt.Fprintf(env.Out, "unknown: %s (%d lines)\n", name, g.Lines)
 		return
@@ -79,6 +83,6 @@ func printGroup(env *Env, g conformance.Group) {
 			fmt.Fprintf(env.Err, "%s: … %d more\n", name, len(g.Failed)-i)
 			break
 		}
-		fmt.Fprintf(env.Err, "%s: %s\n", view.Clean(f.ID, maxName), view.Clean(strings.TrimSpace(f.Why), 300))
+		fmt.Fprintf(env.Err, "%s: %s\n", text.Clean(f.ID, maxName), text.Clean(strings.TrimSpace(f.Why), 300))
 	}
 }

@@ -89,19 +89,31 @@ type pending struct {
 func createPending(name string) (*pending, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("creating %s: %w", name, unwrapPath(err))
 	}
 	return &pending{f, name}, nil
 }
 
+// unwrapPath drops the path of a file that the user did not name.
+func unwrapPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
 // Commit makes the file durable and gives it its name.
-func (p *pending) Commit() error {
+func (p *pending) Commit() error { return p.CommitAs(p.name) }
+
+// CommitAs is Commit under another name.
+func (p *pending) CommitAs(name string) error {
 	err := p.Chmod(0o644)
 	if err == nil {
 		err = p.Sync()
 	}
 	if err = errors.Join(err, p.Close()); err == nil {
-		err = os.Rename(p.Name(), p.name)
+		err = os.Rename(p.Name(), name)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(p.Name()))

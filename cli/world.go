@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/conductor/world"
+	"assay/core/text"
 	"assay/view"
 )
 
@@ -59,7 +60,7 @@ func checkWorld(env *Env, tree fs.FS, name string, asJSON bool) error {
 			return failed()
 		}
 		for _, d := range defects {
-			fmt.Fprintln(env.Out, view.Clean(d.String(), 400))
+			fmt.Fprintln(env.Out, text.Clean(d.String(), 400))
 		}
 		fmt.Fprintf(env.Out, "%d defects\n", len(defects))
 		return failed()

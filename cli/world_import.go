@@ -16,6 +16,7 @@ import (
 	"assay/conductor/world/openrouter"
 	"assay/conductor/world/routellm"
 	"assay/conductor/world/routerarena"
+	"assay/core/text"
 	"assay/view"
 )
 
@@ -169,7 +170,7 @@ func printDrops(env *Env, drops []catalog.Drop) {
 		if d.Detail != "" {
 			detail = " (" + d.Detail + ")"
 		}
-		fmt.Fprintf(env.Err, "row %d %s: %s%s\n", d.Row, view.Clean(d.ID, 100), d.Reason, detail)
+		fmt.Fprintf(env.Err, "row %d %s: %s%s\n", d.Row, text.Clean(d.ID, 100), d.Reason, detail)
 	}
 }
 

@@ -98,6 +98,16 @@ type Grading struct {
 	Agree    int           `json:"agree"`
 	Recorded int           `json:"as_recorded"` // answers whose metric is not computed here
 	Metrics  []MetricAgree `json:"metrics"`
+	Differ   []Differ      `json:"differ"`
+}
+
+// Differ is one recorded answer whose score computed here is not the recorded one.
+type Differ struct {
+	TaskID   string  `json:"task_id"`
+	Model    string  `json:"model"`
+	Metric   string  `json:"metric"`
+	Recorded float64 `json:"recorded"`
+	Computed float64 `json:"computed"`
 }
 
 // MetricAgree is the agreement of one metric.
@@ -160,5 +170,6 @@ type Choice struct {
 	USD          float64 `json:"usd"`
 	Failure      string  `json:"failure,omitzero"`
 	ParseFailure string  `json:"parse_failure,omitzero"`
+	Said         string  `json:"said,omitzero"`       // of a refused turn: its first 300 bytes
 	Nearest      string  `json:"nearest_id,omitzero"` // for an unknown id: a hint, never a repair
 }

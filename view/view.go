@@ -3,7 +3,7 @@
 // Invariants:
 //   - A view is data: the command line prints it as text or as JSON, and both say the same.
 //   - Failure modes stand before scores, because a score is read differently when they are known.
-//   - Foreign text reaches a terminal through Clean only.
+//   - Foreign text reaches a terminal through text.Clean only.
 package view
 
 import (

@@ -9,6 +9,7 @@ import (
 	"assay/conductor/grade"
 	"assay/conductor/world"
 	"assay/core/money"
+	"assay/core/text"
 )
 
 // WorldDefects are everything that is wrong with a world.
@@ -100,7 +101,7 @@ func modelOf(w *world.World, at int, m world.Model) WorldModel {
 // WriteText prints the summary.
 func (s World) WriteText(w io.Writer) error {
 	p := &printer{w: w}
-	p.f("world %s: %d tasks, %d benchmarks, %d models, ", Clean(s.Name, 80), s.Tasks, s.Benchmarks, len(s.Models))
+	p.f("world %s: %d tasks, %d benchmarks, %d models, ", text.Clean(s.Name, 80), s.Tasks, s.Benchmarks, len(s.Models))
 	p.f("%s\n", map[bool]string{true: "with recorded outcomes", false: "no recorded outcomes: workers are called live"}[s.Recorded])
 	rows := [][]string{{"model", "$/Mtok in", "$/Mtok out", "context", "mean score", "total $", ""}}
 	for _, m := range s.Models {
@@ -108,16 +109,16 @@ func (s World) WriteText(w io.Writer) error {
 		if m.Estimated > 0 {
 			note = fmt.Sprintf("%d costs estimated", m.Estimated)
 		}
-		rows = append(rows, []string{Clean(m.ID, 80), fmt.Sprint(m.In), fmt.Sprint(m.Out), fmt.Sprint(m.Context), fmt.Sprintf("%.4f", m.Mean), fmt.Sprintf("%.6f", m.TotalUSD), note})
+		rows = append(rows, []string{text.Clean(m.ID, 80), fmt.Sprint(m.In), fmt.Sprint(m.Out), fmt.Sprint(m.Context), fmt.Sprintf("%.4f", m.Mean), fmt.Sprintf("%.6f", m.TotalUSD), note})
 	}
 	p.table(rows)
 	rows = [][]string{{"metric", "tasks", ""}}
 	for _, m := range s.Metrics {
-		rows = append(rows, []string{Clean(m.Name, 60), fmt.Sprint(m.Tasks), map[bool]string{true: "computed here", false: "scored as recorded"}[m.Known]})
+		rows = append(rows, []string{text.Clean(m.Name, 60), fmt.Sprint(m.Tasks), map[bool]string{true: "computed here", false: "scored as recorded"}[m.Known]})
 	}
 	p.table(rows)
 	for _, n := range s.Notes {
-		p.f("note: %s\n", Clean(n, 300))
+		p.f("note: %s\n", text.Clean(n, 300))
 	}
 	return p.err
 }

@@ -32,7 +32,7 @@ func run() int {
 
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "development"
 	}
 	return info.Main.Version

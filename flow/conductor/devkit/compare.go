@@ -153,7 +153,7 @@ func (st *Stage) references(policies map[string][]score.Row, constants [][]score
 	}
 	return append(refs,
 		reference{name: "best constant model = " + st.Snapshot.At(best).ID, rows: constants[best]},
-		reference{name: "per-task oracle", rows: score.Oracle(constants, pool.Exchange)})
+		reference{name: "per-task oracle (one model a task, the one worth most)", rows: score.Oracle(constants, pool.Exchange)})
 }
 
 // worth returns an arm's final, or its quality where nothing is scored.

@@ -11,6 +11,7 @@ import (
 	"assay/conductor/grade"
 	"assay/conductor/score"
 	"assay/core/money"
+	"assay/core/text"
 	"assay/flow/conductor/play"
 	"assay/view"
 )
@@ -213,6 +214,8 @@ func (st *Stage) grading() view.Grading {
 			if s == o.Score {
 				g.Agree++
 				a.Agree++
+			} else {
+				g.Differ = append(g.Differ, view.Differ{TaskID: wt.ID, Model: st.World.Models[m].ID, Metric: wt.Metric, Recorded: o.Score, Computed: s})
 			}
 		}
 	}
@@ -245,6 +248,9 @@ func (st *Stage) choice(s *episode.Step) view.Choice {
 	c := view.Choice{Verb: s.Kind.Verb(), Model: s.Model, Success: s.Success, USD: s.Cost.Dollars(), ParseFailure: s.ParseFailure.String()}
 	if s.Failed {
 		c.Failure = s.Failure
+	}
+	if s.ParseFailure != action.Readable {
+		c.Said = text.Clip(s.Raw, 300)
 	}
 	if s.ParseFailure == action.UnknownID {
 		c.Nearest = st.Snapshot.Nearest(action.NamedID(s.Raw))

@@ -102,14 +102,19 @@ func (t *TraceWriter) collect() {
 }
 
 // Close writes what is buffered and reports the first error of writing. It does not close the underlying writer.
-// A place that never came is an error.
+// A place that never came is an error; what ended behind it is written all the same.
 func (t *TraceWriter) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.collect()
 	var err error
-	if int(t.next.Load()) < len(t.slots) {
+	if next := int(t.next.Load()); next < len(t.slots) {
 		err = errors.New("the trace lacks an episode")
+		for i := range t.slots[next:] {
+			if line := t.slots[next+i].Load(); line != nil {
+				t.buf = append(t.buf, *line...)
+			}
+		}
 	}
 	t.full <- t.buf
 	close(t.full)
