@@ -12,10 +12,10 @@ help: ## list what can be made
 
 test: need-go ## check the form, the floors and walls, and run every test
 	@$(MAKE) --no-print-directory form
-	@$(GO) test $(RACE) ./...
+	@CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) ./...
 
 build: need-go ## build bin/assay (bin/thirtyspokes-dev is the same program)
-	@$(GO) build -trimpath -o bin/assay ./cmd/assay
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/assay ./cmd/assay
 	@ln -sf assay bin/thirtyspokes-dev
 
 demo: build ## run the dev kit on the embedded world: no network, no money
@@ -29,7 +29,7 @@ check: need-go form ## gofmt, vet, staticcheck, floors and walls
 form:
 	@bad=$$(gofmt -l $$(find . -name '*.go' -not -path './.*' -not -path '*/testdata/*')); \
 	  [ -z "$$bad" ] || { echo "gofmt would change:"; echo "$$bad"; exit 1; }
-	@$(GO) vet ./...
+	@CGO_ENABLED=0 $(GO) vet ./...
 
 fuzz: need-go ## fuzz every parser, FUZZTIME (30s) each
 	@grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]+:[0-9]+:func (.*)|\1 \2|' | \

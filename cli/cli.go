@@ -78,7 +78,7 @@ func newRoot(env *Env) *cobra.Command {
 		Long: `assay runs open research competitions whose every number a stranger can recompute.
 
 Exit codes of every command: 0 done, 1 failed, 2 usage, 3 refused or verification failed, 4 not ready.`,
-		Example: "  assay conductor dev --conductor builtin:cascade\n  assay conformance vectors/conductor",
+		Example: "  assay conductor dev --conductor builtin:cascade\n  assay world check ./myworld",
 		Version: env.Version,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },

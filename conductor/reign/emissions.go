@@ -10,8 +10,11 @@ import (
 // KingShare is the king's share of the emissions.
 const KingShare = 0.85
 
+// pensions is how many kings before this one are paid.
+const pensions = 5
+
 // Pension returns the shares of the last kings before this one, the most recent first.
-func Pension() [5]float64 { return [5]float64{0.05, 0.04, 0.03, 0.02, 0.01} }
+func Pension() [pensions]float64 { return [5]float64{0.05, 0.04, 0.03, 0.02, 0.01} }
 
 // Court is who may be paid at the moment of writing.
 type Court struct {
@@ -80,7 +83,7 @@ func (c Court) pensioners() []string {
 		if hotkey != c.King && !slices.Contains(out, hotkey) {
 			out = append(out, hotkey)
 		}
-		if len(out) == len(Pension()) {
+		if len(out) == pensions {
 			break
 		}
 	}
