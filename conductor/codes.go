@@ -22,7 +22,7 @@ var (
 	// Episode and arm.
 	BadCost         = fault.NewCode("conductor.bad_cost", fault.Internal, "a worker's cost is not a number of dollars that is not negative")
 	BadGrade        = fault.NewCode("conductor.bad_grade", fault.Internal, "a grade lies outside zero to one")
-	BadTask         = fault.NewCode("conductor.bad_task", fault.Invalid, "a task needs an id, a benchmark and a prompt")
+	BadTask         = fault.NewCode("conductor.bad_task", fault.Invalid, "a task needs an id and a benchmark, and all its text in UTF-8")
 	BadEvent        = fault.NewCode("conductor.bad_event", fault.Internal, "the episode was told of an event that it did not ask for")
 	BelowMinimum    = fault.NewCode("conductor.below_minimum", fault.Invalid, "fewer tasks for each benchmark are drawn than the minimum")
 	NothingDrawable = fault.NewCode("conductor.nothing_drawable", fault.Invalid, "no benchmark has as many tasks as the minimum")

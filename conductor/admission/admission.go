@@ -147,7 +147,7 @@ func (s *survey) run() error {
 	return nil
 }
 
-func (s *survey) strict() bool { return s.profile != profile.Compat }
+func (s *survey) strict() bool { return s.profile.Strict() }
 
 // refuse notes a finding. Its error ends the pass.
 func (s *survey) refuse(k Kind, subject, text string) error {

@@ -18,7 +18,7 @@ const (
 
 // boundsOf returns the profile's bounds. Compat's exist only to keep the machine alive: the reference has none.
 func boundsOf(p profile.Profile) bounds {
-	if p == profile.Compat {
+	if !p.Strict() {
 		return bounds{entries: 1 << 20, depth: 256, configBytes: 64 << 20, tokenizerFile: 1 << 40, tensors: 1 << 22}
 	}
 	return bounds{entries: 1024, depth: 16, configBytes: 1 << 20, tokenizerFile: 64 << 20, tensors: 1 << 16}

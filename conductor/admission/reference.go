@@ -16,7 +16,7 @@ var BadReference = fault.NewCode("admission.bad_reference", fault.Invalid, "not 
 
 func defect(s string) fault.Field { return fault.Str("defect", s) }
 
-// Reference is what an admitted tree must equal. ReadReference and ParseReference make it.
+// Reference is what an admitted tree must equal. ReadReference takes it of a tree, ParseReference and UnmarshalJSON read it back.
 //
 //	{"config":{"model_type":"toy","text_config.num_experts":4},
 //	 "tensors":[{"name":"lm_head","dtype":"BF16","shape":[32,4]}],

@@ -48,7 +48,7 @@ func Admit(listing []byte, p profile.Profile) (*Snapshot, []Drop, error) {
 		return nil, nil, conductor.BadListing.With()
 	}
 	rows, ok := o["data"].([]any)
-	if !ok && (p == profile.Strict || o["data"] != nil) {
+	if !ok && (p.Strict() || o["data"] != nil) {
 		return nil, nil, conductor.BadListing.With()
 	}
 	var entries []Entry
@@ -89,10 +89,10 @@ func admitRow(row any, p profile.Profile) (Entry, Drop) {
 	if e.Out, detail = listedPrice(pricing, "completion", p); detail != "" {
 		return e, bad(detail)
 	}
-	if e.Context, e.contextTrue, ok = contextLength(o["context_length"]); !ok || e.contextTrue && p == profile.Strict {
+	if e.Context, e.contextTrue, ok = contextLength(o["context_length"]); !ok || e.contextTrue && p.Strict() {
 		return e, bad("context_length")
 	}
-	if p == profile.Strict {
+	if p.Strict() {
 		if flaw := name.CheckID(id); flaw != name.Sound {
 			return e, Drop{Reason: BadID, Detail: string(flaw)}
 		}
@@ -133,9 +133,9 @@ func listedPrice(pricing canon.Object, key string, p profile.Profile) (perMillio
 		return 0, "price_nan"
 	case f < 0:
 		return 0, "price_negative"
-	case p == profile.Strict && math.IsInf(f*1e6, 1):
+	case p.Strict() && math.IsInf(f*1e6, 1):
 		return 0, "price_infinite"
-	case p == profile.Strict && math.Signbit(f):
+	case p.Strict() && math.Signbit(f):
 		return 0, "price_negative"
 	}
 	return f * 1e6, ""
@@ -150,9 +150,9 @@ func readPrice(v any, p profile.Profile) (float64, bool) {
 		return f, err == nil
 	case bool:
 		if v {
-			return 1, p == profile.Compat
+			return 1, !p.Strict()
 		}
-		return 0, p == profile.Compat
+		return 0, !p.Strict()
 	case string:
 		return decimal.Read(v, p)
 	}

@@ -52,7 +52,7 @@ func New(entries []Entry, p profile.Profile) (*Snapshot, error) {
 		if _, dup := s.byID[e.ID]; dup {
 			return nil, conductor.DuplicateID.With(fault.Str("id", e.ID))
 		}
-		if p == profile.Strict {
+		if p.Strict() {
 			if err := e.check(); err != nil {
 				return nil, err
 			}

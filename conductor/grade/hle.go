@@ -9,9 +9,6 @@ import (
 	"assay/core/text"
 )
 
-// HLETail follows a multiple-choice question in the worker's prompt.
-const HLETail = "Respond in the following format:\nExplanation: {your reasoning}\nAnswer: {the letter of your chosen option}"
-
 // The words that an answer is found by, in upper case.
 const (
 	answerMarker = "ANSWER:"
@@ -29,7 +26,7 @@ func Option(p profile.Profile, submission string) string {
 		return letterOf(text.LastLine(submission))
 	}
 	rest := submission[at+len(answerMarker):]
-	if p == profile.Compat {
+	if !p.Strict() {
 		// Python's lower-casing makes two characters of this one and of no other.
 		rest = skipRunes(rest, strings.Count(submission[:at], "\u0130"))
 	}

@@ -50,14 +50,14 @@ func TestLog(p profile.Profile, log string) []Test {
 
 func testOf(p profile.Profile, line string) (Test, bool) {
 	status := ""
-	if p == profile.Strict {
+	if p.Strict() {
 		// What is left of the heading's own line begins with its rule of equal signs.
 		status, _ = text.CutField(strings.TrimLeft(line, "= "))
 	}
 	for _, s := range [...]string{Passed, Failed, Broken} {
-		if p == profile.Compat && strings.Contains(line, s) || p == profile.Strict && status == s {
+		if !p.Strict() && strings.Contains(line, s) || p.Strict() && status == s {
 			_, name, colons := strings.Cut(line, "::")
-			if !colons && p == profile.Strict {
+			if !colons && p.Strict() {
 				return Test{}, false
 			}
 			name, _, _ = strings.Cut(strings.ReplaceAll(name, "::", "."), " - ")

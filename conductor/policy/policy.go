@@ -43,7 +43,7 @@ type Policy struct {
 func (p *Policy) Name() string { return p.name }
 
 // New makes the policy of that name: always-cheapest, always-strongest, cascade or random. The nonce matters to random only.
-// An unknown name, an empty catalog or a cascade that the catalog cannot hold is conductor.BadPolicy.
+// An unknown name is conductor.BadPolicy, an empty catalog conductor.EmptyCatalog.
 func New(name, nonce string, s *catalog.Snapshot) (*Policy, error) {
 	if s.Len() == 0 {
 		return nil, conductor.EmptyCatalog.With()

@@ -17,14 +17,10 @@ import (
 	"assay/core/text"
 )
 
-// The limits of the channel. Lengths of output are counted in characters.
+// The limits of the channel.
 const (
-	MaxReads         = 3    // observations for one delegate
-	ObservationChars = 8192 // characters of one observation
-	ReadLines        = 200  // lines of one READ
-	ListMax          = 200  // names of one LIST
-	FindMax          = 50   // matches of one FIND
-	MaxArgument      = 512  // UTF-8 bytes of an argument
+	MaxReads    = 3   // observations for one delegate
+	MaxArgument = 512 // UTF-8 bytes of an argument
 )
 
 // The verbs, as a task declares them and a reply says them.
@@ -86,7 +82,7 @@ func startLine(s string, p profile.Profile) (string, bool) {
 	if s == "" {
 		return "", false
 	}
-	if _, err := strconv.ParseInt(s, 10, 64); err != nil && p == profile.Strict {
+	if _, err := strconv.ParseInt(s, 10, 64); err != nil && p.Strict() {
 		return "", false
 	}
 	return s, true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -76,14 +75,6 @@ func TestAStartBeyond64BitsIsACompatAccident(t *testing.T) {
 	}
 	if got := parsed("READ a 9223372036854775807", profile.Strict); got != "READ|a|9223372036854775807" {
 		t.Errorf("strict refuses the largest start of 64 bits: %s", got)
-	}
-}
-
-// T22 as far as the channel itself goes: the limits that a reader is given. Its request is tested where it is sent.
-func TestBehaviourT22_Limits(t *testing.T) {
-	got := []int{reading.MaxReads, reading.ObservationChars, reading.ReadLines, reading.ListMax, reading.FindMax, reading.MaxArgument}
-	if want := []int{3, 8192, 200, 200, 50, 512}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

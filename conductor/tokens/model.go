@@ -10,7 +10,7 @@ import (
 
 // model merges the bytes of a word, pair by pair, the pair of the lowest rank first and of equal ranks the leftmost.
 type model struct {
-	bytes  [256]int32        // the token of each single byte, -1 for none
+	bytes  [256]int32        // the token of each byte that stands in UTF-8
 	whole  map[string]int32  // ids by the bytes they stand for; nil unless whole words skip the merges
 	texts  map[int]string    // the bytes of every id
 	merges map[uint64]merged // by left<<32 | right

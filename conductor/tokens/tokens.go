@@ -23,34 +23,6 @@ var (
 	TooSlow     = fault.NewCode("tokens.too_slow", fault.Exhausted, "the tokenizer's pattern takes too long on this text")
 )
 
-// Source says where a number of tokens comes from.
-type Source string
-
-// The sources, the most trustworthy first.
-const (
-	FromTokenizer Source = "tokenizer" // counted here with the pinned tokenizer
-	FromEndpoint  Source = "endpoint"  // told by the endpoint that serves the model
-	FromEstimate  Source = "estimate"  // Estimate
-)
-
-// Measure is a number of tokens and where it comes from.
-type Measure struct {
-	N      int    `json:"n"`
-	Source Source `json:"source"`
-}
-
-// Of counts text with t, or estimates when t is nil.
-func Of(t *Tokenizer, text string) Measure {
-	if t == nil {
-		return Measure{Estimate(text), FromEstimate}
-	}
-	return Measure{t.Count(text), FromTokenizer}
-}
-
-// Estimate guesses a number of tokens: the text's UTF-8 bytes divided by 4, rounded up. It is an estimate of English
-// prose; text in other scripts, and runs of digits, have more tokens than it says.
-func Estimate(text string) int { return (len(text) + 3) / 4 }
-
 // Tokenizer is a byte-level pair encoder. Load makes it.
 type Tokenizer struct {
 	raw       matcher // added tokens that are found before normalization

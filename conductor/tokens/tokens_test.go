@@ -122,21 +122,6 @@ const qwen2 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}
 // wrapped puts the pattern into a group, so that the general engine matches it.
 func wrapped(t testing.TB, text string) string { return edit(t, text, qwen2, `(?:`+qwen2+`)`) }
 
-func TestEstimateAndMeasure(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "é": 1, "日本": 2} {
-		if got := tokens.Estimate(text); got != want {
-			t.Errorf("Estimate(%q) = %d, want %d", text, got, want)
-		}
-	}
-	tok := load(t, small(t))
-	if got, want := tokens.Of(tok, "<think>"), (tokens.Measure{N: 1, Source: tokens.FromTokenizer}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if got, want := tokens.Of(nil, "<think>"), (tokens.Measure{N: 2, Source: tokens.FromEstimate}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}
-
 func TestBadUTF8CountsAsReplacements(t *testing.T) {
 	tok := load(t, small(t))
 	if got, want := tok.Count("a\xff\xfe"), tok.Count("a\ufffd\ufffd"); got != want || got < 3 {

@@ -67,7 +67,7 @@ func (e Entry) Object() canon.Object {
 		"v": 1, "epoch": e.Epoch, "scaffold_version": ScaffoldVersion, "max_steps": MaxSteps, "temperature": Temperature,
 		"max_conductor_tokens": MaxConductorTokens, "per_benchmark": e.PerBenchmark, "minimum": e.Minimum, "pool_digest": e.PoolDigest,
 	}
-	if e.Profile == profile.Strict {
+	if e.Profile.Strict() {
 		o["profile"] = e.Profile.String()
 		o["instructions_sha256"] = e.InstructionsDigest
 	}

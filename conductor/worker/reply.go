@@ -101,7 +101,7 @@ func ReadReply(body []byte, p profile.Profile) (Reply, error) {
 	r := Reply{ServedModel: canon.Text(d.Model), Provider: canon.Text(d.Provider)}
 	readUsage(&r, d.Usage, p)
 	if err := readChoice(&r, &d); err != nil {
-		if p == profile.Compat {
+		if !p.Strict() {
 			return Reply{Failure: r.Failure}, err
 		}
 		return r, err
@@ -179,7 +179,7 @@ func readUsage(r *Reply, raw jsontext.Value, p profile.Profile) {
 		r.Reasoning = n
 		if n > r.TokensOut {
 			r.Usage |= Inconsistent
-			if p == profile.Strict {
+			if p.Strict() {
 				r.ChargedOut = saturate(max(r.TokensOut, 0), n)
 			}
 		}

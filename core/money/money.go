@@ -73,12 +73,11 @@ func FromFloat(f float64) (Pico, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, BadAmount.With(fault.Float("value", f))
 	}
-	// Below 4096 dollars f·10^12 is within half an ulp of 2^52, so one rounding is exact
-	// unless the fraction is close to a half; those few take the decimal way.
-	if x := f * float64(Dollar); math.Abs(x) < 1<<52 {
-		n := math.Round(x)
-		if d := math.Abs(x - math.Trunc(x)); math.Abs(d-0.5) > 0.01 && math.Abs(x) < 1<<45 {
-			return Pico(n), nil
+	// Below 2^45 pico-dollars, about $35, f·10^12 is off by less than 0.01, so one rounding is exact
+	// unless the fraction is that close to a half; those few take the decimal way.
+	if x := f * float64(Dollar); math.Abs(x) < 1<<45 {
+		if d := math.Abs(x - math.Trunc(x)); math.Abs(d-0.5) > 0.01 {
+			return Pico(math.Round(x)), nil
 		}
 	}
 	return Parse(strconv.FormatFloat(f, 'g', -1, 64))
