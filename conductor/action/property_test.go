@@ -129,3 +129,12 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+func catalogOfIDs(tb testing.TB, ids []string) *catalog.Snapshot {
+	tb.Helper()
+	entries := make([]catalog.Entry, len(ids))
+	for i, id := range ids {
+		entries[i] = catalog.Entry{ID: id, In: 1, Out: 1, Context: 1}
+	}
+	return snapshot(tb, profile.Compat, entries...)
+}

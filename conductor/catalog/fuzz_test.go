@@ -1,15 +1,11 @@
 package catalog_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"assay/conductor"
 	"assay/conductor/catalog"
 	"assay/conductor/profile"
 	"assay/core/fault"
@@ -93,51 +89,4 @@ func FuzzThaw(f *testing.F) {
 		}
 		refrozen(t, s)
 	})
-}
-
-// What the vectors pin as an accident is exactly where the profiles differ, and there Strict takes less.
-func TestVectorsOfCatalogSnapshot(t *testing.T) {
-	vectors(t, "catalog_snapshot", func(line []byte) {
-		var l struct {
-			ID, Op, Quirk string
-			In            struct{ Payload json.RawMessage }
-		}
-		if err := json.Unmarshal(line, &l); err != nil {
-			t.Fatal(err)
-		}
-		if l.Op != "snapshot" {
-			return
-		}
-		strict, drops, errS := catalog.Admit(l.In.Payload, profile.Strict)
-		compat, _, errC := catalog.Admit(l.In.Payload, profile.Compat)
-		if errS != nil || errC != nil {
-			if l.Quirk == "" && fault.Of(errS) != fault.Of(errC) && fault.Of(errS) != conductor.BadListing {
-				t.Errorf("%s: strict refuses with %v, compat with %v", l.ID, errS, errC)
-			}
-			return
-		}
-		badIDs := catalog.Count(drops)[catalog.BadID]
-		switch {
-		case l.Quirk == "" && strict.Len()+badIDs != compat.Len():
-			t.Errorf("%s: strict admits %d and leaves %d ids out, compat admits %d, and the line pins no accident", l.ID, strict.Len(), badIDs, compat.Len())
-		case l.Quirk != "" && strict.Freeze() == compat.Freeze():
-			t.Errorf("%s: strict reads the accident %s as compat does", l.ID, l.Quirk)
-		}
-	})
-}
-
-// vectors hands every line of a group to f, or skips where the conformance vectors are not at hand.
-func vectors(tb testing.TB, group string, f func(line []byte)) {
-	tb.Helper()
-	for up, i := "..", 0; i < 5; up, i = filepath.Join(up, ".."), i+1 {
-		b, err := os.ReadFile(filepath.Join(up, "shared", "vectors", "conductor", group+".jsonl"))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			f([]byte(line))
-		}
-		return
-	}
-	tb.Skip("the conformance vectors are not beside this repository")
 }

@@ -1,10 +1,7 @@
 package reading_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -174,49 +171,6 @@ func TestProperty_compose_only_appends(t *testing.T) {
 			before = body
 		}
 	})
-}
-
-func TestVectorsOfParseTool(t *testing.T) {
-	vectors(t, "parse_tool", func(line []byte) {
-		var l struct {
-			ID, Quirk string
-			In        struct{ Raw string }
-			Want      *struct {
-				Name, Arg string
-				Start     json.Number
-			}
-		}
-		if err := json.Unmarshal(line, &l); err != nil {
-			t.Fatal(err)
-		}
-		want := "answer"
-		if w := l.Want; w != nil {
-			want = fmt.Sprintf("%s|%s|%s", w.Name, w.Arg, w.Start)
-		}
-		compat, strict := parsed(l.In.Raw, profile.Compat), parsed(l.In.Raw, profile.Strict)
-		if compat != want {
-			t.Errorf("%s: compat reads %q, want %q", l.ID, compat, want)
-		}
-		if (l.Quirk == "") != (strict == compat) {
-			t.Errorf("%s: strict reads %q, compat %q, accident %q", l.ID, strict, compat, l.Quirk)
-		}
-	})
-}
-
-// vectors hands every line of a group to f, or skips where the conformance vectors are not at hand.
-func vectors(tb testing.TB, group string, f func(line []byte)) {
-	tb.Helper()
-	for up, i := "..", 0; i < 5; up, i = filepath.Join(up, ".."), i+1 {
-		b, err := os.ReadFile(filepath.Join(up, "shared", "vectors", "conductor", group+".jsonl"))
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			f([]byte(line))
-		}
-		return
-	}
-	tb.Skip("the conformance vectors are not beside this repository")
 }
 
 func BenchmarkParse(b *testing.B) {

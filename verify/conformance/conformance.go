@@ -162,6 +162,13 @@ func (v vector) judgeRefusal(got any, err error) string {
 		}
 		word = labelled.Kind
 	}
+	var turn rejected
+	if errors.As(err, &turn) {
+		if string(turn) != word {
+			return fmt.Sprintf("%v, wanted %s", err, word)
+		}
+		return ""
+	}
 	code := fault.Of(err)
 	if code == fault.Unknown {
 		return "failed instead of refusing: " + err.Error()
@@ -171,6 +178,11 @@ func (v vector) judgeRefusal(got any, err error) string {
 	}
 	return ""
 }
+
+// rejected is the word for what a rule could not read. To the rule that is a value; here it stands where refusals do.
+type rejected string
+
+func (r rejected) Error() string { return "rejected as " + string(r) }
 
 // unlessNull is a value that a line wants either exactly or, by null, not at all: there a tie hangs on rounding.
 type unlessNull struct{ value any }

@@ -188,6 +188,7 @@ func TestTheHarnessCanFail(t *testing.T) {
 	const rate = `{"id":"x","op":"exchange","in":{"cheapest":[{"task_id":"x","benchmark":"TB","score":0.5,"spend":0.02}],"top":[{"task_id":"x","benchmark":"TB","score":0.82,"spend":0.2}]},`
 	const hle = `{"id":"x","op":"hle_admit","in":{"rows":[{"id":"1","answer_type":"multipleChoice","answer":"A","image":""}]},`
 	const form = `{"id":"x","op":"json","in":{"text":"\ufeff1"},`
+	const turn = `{"id":"x","op":"parse","in":{"raw":"well","ids":["a/b"]},`
 	for _, tt := range []struct{ name, group, line, why string }{
 		{"right", "duel", sign + `"want":{"wins":3,"p":0.3125}}`, ""},
 		{"a float within the tolerance", "duel", sign + `"want":{"wins":3,"p":0.3125000000000005}}`, ""},
@@ -211,6 +212,9 @@ func TestTheHarnessCanFail(t *testing.T) {
 		{"refused, right kind", "canonical_p", form + `"want_error":{"status":400,"kind":"syntax"}}`, ""},
 		{"refused, wrong kind", "canonical_p", form + `"want_error":{"status":400,"kind":"not_finite"}}`, "refused as canon.syntax"},
 		{"refused, a number wanted", "canonical_p", form + `"want_error":400}`, "unreadable want_error"},
+		{"rejected, right word", "parse", turn + `"want_error":"not_action"}`, ""},
+		{"rejected, wrong word", "parse", turn + `"want_error":"unknown_id"}`, "rejected as not_action, wanted unknown_id"},
+		{"rejected, but a value is wanted", "parse", turn + `"want":{"kind":"stop","model_id":null}}`, "rejected as not_action"},
 		{"unknown op is no refusal", "score_arm", `{"id":"x","op":"score_leg","in":{},"want_error":"internal"}`, "failed instead of refusing"},
 		{"unknown op", "score_arm", `{"id":"x","op":"score_leg","in":{},"want":{}}`, "unknown op"},
 		{"unknown op of a single op's group", "emissions", `{"id":"x","op":"omissions","in":{},"want":{"weights":[[0,1.0]],"pensioners":[]}}`, "unknown op"},

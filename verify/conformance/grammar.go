@@ -9,7 +9,6 @@ import (
 	"assay/conductor/reading"
 	"assay/core/canon"
 	"assay/core/digest"
-	"assay/core/fault"
 )
 
 // snapshotOf is a world that a line sets up, so the profile does not judge it.
@@ -35,7 +34,7 @@ func runParse(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 	}
 	a, failure := action.Parse(v.Raw, s, p)
 	if failure != action.Readable {
-		return nil, fault.NewCode("action."+failure.String(), fault.Invalid, failure.Sentence()).With()
+		return nil, rejected(failure.String())
 	}
 	return canon.Object{"kind": a.Kind().String(), "model_id": orNull(a.Model().String())}, nil
 }
