@@ -38,7 +38,7 @@ type Defect struct {
 	File   string
 	Line   int // from 1; 0 where the whole file is meant
 	Code   fault.Code
-	Detail string // what is wrong there, foreign text quoted and clipped
+	Detail string // what is wrong there, foreign text quoted and clipped; never empty
 }
 
 // String returns the defect in one line, for instance `tasks.jsonl.gz:17: duplicate task id "x"`.
@@ -49,9 +49,6 @@ func (d Defect) String() string {
 	}
 	if s != "" {
 		s += ": "
-	}
-	if d.Detail == "" {
-		return s + d.Code.Public()
 	}
 	return s + d.Detail
 }

@@ -10,25 +10,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/core/canon"
-	"assay/core/fault"
 )
 
-// Read reads the world in the root of fsys. Where anything is wrong the world is nil and every defect is listed.
+// Read reads the world in the root of fsys. Where anything is wrong the world is nil and every defect is listed, also every
+// defect of one row; what only follows from a row that was refused is not.
 // Unknown fields are let pass: public data carries more than a world needs.
 func Read(fsys fs.FS) (*World, []Defect) {
 	var b Builder
 	b.readModels(fsys)
 	b.notEmpty(ModelsFile, "model", len(b.w.Models))
-	b.EachLine(fsys, TasksFile, func(at Place, line []byte) {
+	whole := b.EachLine(fsys, TasksFile, func(at Place, line []byte) {
 		var t taskRow
-		if b.Decode(at, line, &t) {
-			b.AddTask(at, Task(t))
-		}
+		d := b.decode(at, line, &t)
+		b.addTask(at, Task(t), d)
 	})
+	b.lost.tasks = b.lost.tasks || !whole
 	b.notEmpty(TasksFile, "task", len(b.w.Tasks))
 	if exists(fsys, OutcomesFile) || exists(fsys, OutcomesFile+".gz") {
 		b.readOutcomes(fsys)
@@ -45,29 +44,26 @@ func (b *Builder) notEmpty(file, what string, rows int) {
 }
 
 func exists(fsys fs.FS, name string) bool {
-	f, err := fsys.Open(name)
-	if err == nil {
-		f.Close()
-	}
+	_, err := fs.Lstat(fsys, name)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (b *Builder) readOutcomes(fsys fs.FS) {
 	b.Recorded(OutcomesFile)
 	var o outcomeRow
-	b.EachLine(fsys, OutcomesFile, func(at Place, line []byte) {
+	whole := b.EachLine(fsys, OutcomesFile, func(at Place, line []byte) {
 		o = outcomeRow{}
-		if b.Decode(at, line, &o) {
-			b.AddOutcome(at, o.recorded())
-		}
+		d := b.decode(at, line, &o)
+		b.addOutcome(at, o.recorded(), d)
 	})
+	b.lost.outcomes = b.lost.outcomes || !whole
 }
 
 type modelRow struct {
 	ID      string   `json:"id"`
 	In      *float64 `json:"price_in_per_mtok"`
 	Out     *float64 `json:"price_out_per_mtok"`
-	Context int64    `json:"context_length"`
+	Context *int64   `json:"context_length"`
 }
 
 type taskRow struct {
@@ -99,43 +95,20 @@ func (o *outcomeRow) recorded() Recorded {
 	}
 }
 
-// Decode reads one JSON value into v, or notes why it cannot and returns false.
-func (b *Builder) Decode(at Place, text []byte, v any) bool {
-	err := canon.Lenient(text, v)
-	if err != nil {
-		b.badJSON(at, err)
-	}
-	return err == nil
-}
-
-// badJSON notes what core/canon refused. It names the field or the key; a decoder's own words may quote without a bound.
-func (b *Builder) badJSON(at Place, err error) {
-	var meaning *json.SemanticError
-	var syntax *jsontext.SyntacticError
-	switch code := fault.Of(err); {
-	case code == canon.DuplicateKey && errors.As(err, &syntax):
-		b.Defect(at, DuplicateKey, "duplicate key "+Quote(syntax.JSONPointer.LastToken()))
-	case code == canon.WrongType && errors.As(err, &meaning):
-		b.Defect(at, WrongType, "field "+Quote(string(meaning.JSONPointer))+" has the wrong type or does not fit it")
-	case code == canon.NotFinite:
-		b.Defect(at, NotJSON, "not JSON: NaN and Infinity are no JSON numbers")
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		b.Defect(at, NotJSON, "not JSON: the text ends in the middle")
-	default:
-		b.Defect(at, NotJSON, "")
-	}
-}
-
 // readModels reads the list of models, element by element so that each defect has its line.
 func (b *Builder) readModels(fsys fs.FS) {
 	text, at, ok := b.Document(fsys, ModelsFile)
-	if !ok {
-		return
+	if !ok || !b.eachModel(at, text) {
+		b.lost.models = true
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(text))
+}
+
+// eachModel returns false where the list could not be read to its end.
+func (b *Builder) eachModel(at Place, text []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true)) // each element's reader finds them
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
 		b.Defect(at, NotJSON, "not a list of models")
-		return
+		return false
 	}
 	for d.PeekKind() != ']' {
 		v, err := d.ReadValue()
@@ -146,23 +119,24 @@ func (b *Builder) readModels(fsys fs.FS) {
 		}
 		at.Line = 1 + bytes.Count(text[:min(start, len(text))], []byte("\n"))
 		if err != nil {
-			b.badJSON(at, canon.Refuse(text, err))
-			return
+			b.badJSON(at, text, "", canon.Refuse(text, err))
+			return false
 		}
 		var m modelRow
-		if b.Decode(at, v, &m) {
-			b.AddModel(at, m.ID, m.In, m.Out, m.Context)
-		}
+		doubt := b.decode(at, v, &m)
+		b.addModel(at, m, doubt)
 	}
 	if _, err := d.ReadToken(); err == nil {
 		if _, err = d.ReadToken(); err == io.EOF {
-			return
+			return true
 		}
 	}
 	b.Defect(Place{File: at.File}, NotJSON, "text behind the list of models")
+	return true
 }
 
-// Document reads the whole of name, or of name.gz, up to MaxDoc bytes. Where it cannot it notes why.
+// Document reads the whole of name, or of name.gz, up to MaxDoc bytes, without a byte-order mark at its head.
+// Where it cannot it notes why.
 func (b *Builder) Document(fsys fs.FS, name string) (text []byte, at Place, ok bool) {
 	r, file, done := b.open(fsys, name)
 	if r == nil {
@@ -177,37 +151,61 @@ func (b *Builder) Document(fsys fs.FS, name string) (text []byte, at Place, ok b
 	case len(text) > MaxDoc:
 		b.Defect(at, TooLarge, "more than %d bytes", MaxDoc)
 	default:
-		return text, at, true
+		return bytes.TrimPrefix(text, mark), at, true
 	}
 	return nil, at, false
 }
 
+// mark is the byte-order mark that some editors and spreadsheets write at the head of a file.
+var mark = []byte("\ufeff")
+
 // open opens name or name.gz. It notes a defect and returns nil where neither can be read.
+// It looks before it opens: to open a pipe would wait for somebody to write.
 func (b *Builder) open(fsys fs.FS, name string) (r io.Reader, file string, done func()) {
-	plain, err1 := fsys.Open(name)
-	packed, err2 := fsys.Open(name + ".gz")
+	plain, packed := exists(fsys, name), exists(fsys, name+".gz")
 	switch {
-	case err1 == nil && err2 == nil:
-		plain.Close()
-		packed.Close()
+	case plain && packed:
 		b.Defect(Place{File: name}, AmbiguousFile, "%s and %s.gz are both there", name, name)
-	case err1 == nil:
-		return plain, name, func() { plain.Close() }
-	case err2 == nil:
-		z, err := gzip.NewReader(packed)
-		if err == nil {
-			return z, name + ".gz", func() { packed.Close() }
-		}
-		packed.Close()
-		b.Defect(Place{File: name + ".gz"}, Unreadable, reason(err))
-	case !errors.Is(err1, fs.ErrNotExist):
-		b.Defect(Place{File: name}, Unreadable, reason(err1))
-	case !errors.Is(err2, fs.ErrNotExist):
-		b.Defect(Place{File: name + ".gz"}, Unreadable, reason(err2))
-	default:
+		return nil, "", nil
+	case !plain && !packed:
 		b.Defect(Place{File: name}, MissingFile, "neither %s nor %s.gz is there", name, name)
+		return nil, "", nil
+	case packed:
+		name += ".gz"
 	}
-	return nil, "", nil
+	at := Place{File: name}
+	info, err := fs.Lstat(fsys, name)
+	if err == nil && !info.Mode().IsRegular() {
+		b.Defect(at, Unreadable, "%s, not a regular file", fileKind(info.Mode()))
+		return nil, "", nil
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		b.Defect(at, Unreadable, reason(err))
+		return nil, "", nil
+	}
+	if !packed {
+		return f, name, func() { f.Close() }
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		f.Close()
+		b.Defect(at, Unreadable, reason(err))
+		return nil, "", nil
+	}
+	return z, name, func() { f.Close() }
+}
+
+func fileKind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	}
+	return "a device or socket"
 }
 
 // reason says in fixed words why a stream broke.
@@ -226,12 +224,14 @@ func reason(err error) string {
 }
 
 // EachLine calls f with every line of name, or of name.gz, that is not blank. The bytes are f's until it returns.
-// Where the file cannot be read, or not to its end, it notes why.
-func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) {
+// A byte-order mark at the head of the file is passed over. Where a line cannot be read, or the file not to its end, EachLine
+// notes why and returns false.
+func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) (whole bool) {
 	r, file, done := b.open(fsys, name)
 	if r == nil {
-		return
+		return false
 	}
+	whole = true
 	defer done()
 	limited := &io.LimitedReader{R: r, N: MaxFile + 1}
 	in := bufio.NewReaderSize(limited, 64<<10)
@@ -241,23 +241,27 @@ func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) {
 		at.Line++
 		line, long, err := readLine(in, buf[:0])
 		buf = line
+		if at.Line == 1 {
+			line = bytes.TrimPrefix(line, mark)
+		}
 		switch {
 		case limited.N <= 0:
 			b.Defect(at, TooLarge, "more than %d bytes after decompression", MaxFile)
-			return
+			return false
 		case at.Line > MaxRows:
 			b.Defect(at, TooLarge, "more than %d lines", MaxRows)
-			return
+			return false
 		case long:
 			b.Defect(at, TooLarge, "line of more than %d bytes", MaxLine)
+			whole = false
 		case err != nil && err != io.EOF:
 			b.Defect(at, Unreadable, reason(err))
-			return
+			return false
 		case len(bytes.TrimSpace(line)) > 0:
 			f(at, line)
 		}
 		if err != nil {
-			return
+			return whole
 		}
 	}
 }
