@@ -38,7 +38,7 @@ func (w weightIn) bytes() []byte {
 	return append(b, make([]byte, w.DataBytes)...)
 }
 
-// fs makes the folder in memory.
+// fs makes the folder in memory. testing/fstest brings nothing but testing/iotest with it: no flags, no package testing.
 func (t treeIn) fs() fs.FS {
 	tree := fstest.MapFS{}
 	for p, text := range t.Files {
