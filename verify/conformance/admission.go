@@ -10,6 +10,7 @@ import (
 	"assay/conductor/admission"
 	"assay/conductor/profile"
 	"assay/core/canon"
+	"assay/verify/vector"
 )
 
 // treeIn is a folder as vectors write it.
@@ -65,12 +66,12 @@ type admissionIn struct {
 }
 
 func runAdmission(p profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[admissionIn](in)
+	v, err := vector.Read[admissionIn](in)
 	if err != nil {
 		return nil, err
 	}
 	if op != "admit" {
-		return nil, errUnknownOp(op)
+		return nil, vector.UnknownOp(op)
 	}
 	ref, err := admission.ReadReference(v.Reference.fs(), profile.Compat)
 	if err != nil {
@@ -82,7 +83,7 @@ func runAdmission(p profile.Profile, op string, in jsontext.Value) (any, error) 
 	}
 	first := verdict.Refusal()
 	return canon.Object{
-		"admitted": verdict.Admitted(), "kind": orNull(string(first.Kind)), "subject": orNull(first.Subject),
+		"admitted": verdict.Admitted(), "kind": vector.OrNull(string(first.Kind)), "subject": vector.OrNull(first.Subject),
 		"reference": canon.Object{"config": canon.Object(ref.Config), "tensors": len(ref.Tensors), "tokenizer_digest": ref.Tokenizer.String()},
 	}, nil
 }

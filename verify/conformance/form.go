@@ -11,6 +11,7 @@ import (
 	"assay/conductor/profile"
 	"assay/core/canon"
 	"assay/core/digest"
+	"assay/verify/vector"
 )
 
 func runFormP(_ profile.Profile, op string, in jsontext.Value) (any, error) {
@@ -22,7 +23,7 @@ func runFormR(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 }
 
 func runForm(op string, in jsontext.Value, write func(any) ([]byte, error)) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Text string         `json:"text"`
 		Tree jsontext.Value `json:"tree"`
 	}](in)
@@ -36,7 +37,7 @@ func runForm(op string, in jsontext.Value, write func(any) ([]byte, error)) (any
 	case "tree":
 		value, err = grow(v.Tree)
 	default:
-		err = errUnknownOp(op)
+		err = vector.UnknownOp(op)
 	}
 	if err != nil {
 		return nil, err
@@ -49,14 +50,14 @@ func runForm(op string, in jsontext.Value, write func(any) ([]byte, error)) (any
 }
 
 func runFloat(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Bits string `json:"bits"`
 	}](in)
 	if err != nil {
 		return nil, err
 	}
 	if op != "repr" {
-		return nil, errUnknownOp(op)
+		return nil, vector.UnknownOp(op)
 	}
 	f, err := floatOf(v.Bits)
 	if err != nil {
@@ -69,7 +70,7 @@ func runFloat(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 // grow makes the value that a tagged tree stands for: ["n"], ["b",bool], ["i",decimal], ["f",bits], ["s",hex],
 // ["a",[trees]] or ["o",[[hex,tree],...]].
 func grow(node jsontext.Value) (any, error) {
-	parts, err := read[[]jsontext.Value](node)
+	parts, err := vector.Read[[]jsontext.Value](node)
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +82,13 @@ func grow(node jsontext.Value) (any, error) {
 	}
 	switch tag := string(parts[0]); tag {
 	case `"b"`:
-		return read[bool](parts[1])
+		return vector.Read[bool](parts[1])
 	case `"a"`:
 		return growList(parts[1])
 	case `"o"`:
 		return growObject(parts[1])
 	}
-	text, err := read[string](parts[1])
+	text, err := vector.Read[string](parts[1])
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func grow(node jsontext.Value) (any, error) {
 }
 
 func growList(nodes jsontext.Value) (any, error) {
-	below, err := read[[]jsontext.Value](nodes)
+	below, err := vector.Read[[]jsontext.Value](nodes)
 	list := make([]any, len(below))
 	for i := 0; i < len(below) && err == nil; i++ {
 		list[i], err = grow(below[i])
@@ -113,11 +114,11 @@ func growList(nodes jsontext.Value) (any, error) {
 }
 
 func growObject(nodes jsontext.Value) (any, error) {
-	below, err := read[[][2]jsontext.Value](nodes)
+	below, err := vector.Read[[][2]jsontext.Value](nodes)
 	object := make(canon.Object, len(below))
 	for i := 0; i < len(below) && err == nil; i++ {
 		var key string
-		if key, err = read[string](below[i][0]); err != nil {
+		if key, err = vector.Read[string](below[i][0]); err != nil {
 			break
 		}
 		var raw []byte

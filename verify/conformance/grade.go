@@ -6,6 +6,7 @@ import (
 	"assay/conductor/grade"
 	"assay/conductor/profile"
 	"assay/core/canon"
+	"assay/verify/vector"
 )
 
 // testsIn is an object of test names and statuses, whose order counts.
@@ -63,7 +64,7 @@ type hleIn struct {
 }
 
 func runGraders(p profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[gradersIn](in)
+	v, err := vector.Read[gradersIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (v gradersIn) grade(op string) (any, error) {
 		m := grade.Mock{Name: v.Name, Seed: v.Seed, Low: v.Difficulty[0], High: v.Difficulty[1], Subgoals: v.Subgoals, Strengths: v.Strengths}
 		g, err = m.Grade(v.TaskID, v.Submission)
 	default:
-		err = errUnknownOp(op)
+		err = vector.UnknownOp(op)
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"assay/conductor/reading"
 	"assay/core/canon"
 	"assay/core/digest"
+	"assay/verify/vector"
 )
 
 // snapshotOf is a world that a line sets up, so the profile does not judge it.
@@ -21,7 +22,7 @@ func snapshotOf(ids []string) (*catalog.Snapshot, error) {
 }
 
 func runParse(p profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Raw string   `json:"raw"`
 		IDs []string `json:"ids"`
 	}](in)
@@ -34,21 +35,13 @@ func runParse(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 	}
 	a, failure := action.Parse(v.Raw, s, p)
 	if failure != action.Readable {
-		return nil, rejected(failure.String())
+		return nil, vector.Rejected(failure.String())
 	}
-	return canon.Object{"kind": a.Kind().String(), "model_id": orNull(a.Model().String())}, nil
-}
-
-// orNull gives null for the empty string.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+	return canon.Object{"kind": a.Kind().String(), "model_id": vector.OrNull(a.Model().String())}, nil
 }
 
 func runTracker(p profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		IDs   []string `json:"ids"`
 		Turns []string `json:"turns"`
 	}](in)
@@ -72,7 +65,7 @@ func runTracker(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 		case failure != action.Readable:
 			kind = "refused"
 		}
-		outcomes = append(outcomes, []any{kind, orNull(a.Model().String()), tracker.Failures()})
+		outcomes = append(outcomes, []any{kind, vector.OrNull(a.Model().String()), tracker.Failures()})
 		if forced || a.Kind() == action.Stop {
 			break
 		}
@@ -81,7 +74,7 @@ func runTracker(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 }
 
 func runParseTool(p profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Raw string `json:"raw"`
 	}](in)
 	if err != nil {
@@ -95,7 +88,7 @@ func runParseTool(p profile.Profile, _ string, in jsontext.Value) (any, error) {
 }
 
 func runCanonical(_ profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		JSON string `json:"json"`
 	}](in)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"assay/conductor/window"
 	"assay/core/canon"
 	"assay/core/money"
+	"assay/verify/vector"
 )
 
 // workerSays is one scripted reply of a worker.
@@ -170,7 +171,7 @@ type episodeIn struct {
 }
 
 func runEpisode(rules profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[episodeIn](in)
+	v, err := vector.Read[episodeIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func runEpisode(rules profile.Profile, _ string, in jsontext.Value) (any, error)
 			reads = append(reads, []any{o.Call.String(), o.ReplyDigest})
 		}
 		steps = append(steps, canon.Object{
-			"kind": stepKind(st), "model_id": orNull(st.Model), "success": st.Success, "cost_usd": st.Cost.Dollars(),
+			"kind": stepKind(st), "model_id": vector.OrNull(st.Model), "success": st.Success, "cost_usd": st.Cost.Dollars(),
 			"failure": stepFailure(st), "prompt_sha256": st.Prompt.String(), "reads": reads,
 		})
 	}
@@ -252,7 +253,7 @@ type windowRun struct {
 }
 
 func runWindow(rules profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[windowIn](in)
+	v, err := vector.Read[windowIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +290,7 @@ func runWindow(rules profile.Profile, _ string, in jsontext.Value) (any, error) 
 	out := canon.Object{"order": order, "arms": arms, "table": nil}
 	if w.table != nil {
 		st := w.table.Stats()
-		out["table"] = canon.Object{"rows": st.Rows, "failed_rows": st.FailedRows, "provider_usd": dollars(st.Provider.Dollars())}
+		out["table"] = canon.Object{"rows": st.Rows, "failed_rows": st.FailedRows, "provider_usd": vector.Dollars(st.Provider.Dollars())}
 	}
 	return out, nil
 }
@@ -375,7 +376,7 @@ func (w *windowRun) player(a armIn, m *episode.Machine, sum *totals) *player {
 func (w *windowRun) episodeOut(r *episode.Result, p *player) any {
 	steps := []any{}
 	for _, s := range r.Steps {
-		steps = append(steps, []any{stepKind(s), orNull(s.Model), s.Success, s.Cost.Dollars(), stepFailure(s)})
+		steps = append(steps, []any{stepKind(s), vector.OrNull(s.Model), s.Success, s.Cost.Dollars(), stepFailure(s)})
 	}
 	hits, fills := 0, 0
 	if p != nil {

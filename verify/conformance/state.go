@@ -14,6 +14,7 @@ import (
 	"assay/core/canon"
 	"assay/core/digest"
 	"assay/core/money"
+	"assay/verify/vector"
 )
 
 // row is one catalog entry as vectors write it: [id, in, out, context].
@@ -71,7 +72,7 @@ func priceOf(p float64) any {
 func runCatalog(p profile.Profile, op string, in jsontext.Value) (any, error) {
 	switch op {
 	case "snapshot":
-		v, err := read[struct {
+		v, err := vector.Read[struct {
 			Payload jsontext.Value `json:"payload"`
 		}](in)
 		if err != nil {
@@ -87,7 +88,7 @@ func runCatalog(p profile.Profile, op string, in jsontext.Value) (any, error) {
 		}
 		return canon.Object{"entries": rowsOf(s), "dropped": dropped, "freeze_sha256": digest.HexOfBytes([]byte(s.Freeze()))}, nil
 	case "narrow":
-		v, err := read[struct {
+		v, err := vector.Read[struct {
 			Catalog []row    `json:"catalog"`
 			IDs     []string `json:"ids"`
 		}](in)
@@ -104,11 +105,11 @@ func runCatalog(p profile.Profile, op string, in jsontext.Value) (any, error) {
 		}
 		return canon.Object{"entries": rowsOf(n)}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func runFreeze(p profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Catalog []row  `json:"catalog"`
 		Text    string `json:"text"`
 	}](in)
@@ -129,7 +130,7 @@ func runFreeze(p profile.Profile, op string, in jsontext.Value) (any, error) {
 		}
 		return canon.Object{"entries": rowsOf(s), "freeze": s.Freeze()}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 // taskIn is a task as vectors write it.
@@ -197,7 +198,7 @@ func runRender(p profile.Profile, op string, in jsontext.Value) (any, error) {
 		Task    taskIn      `json:"task"`
 		History []historyIn `json:"history"`
 	}
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Instructions string      `json:"instructions"`
 		Catalog      []row       `json:"catalog"`
 		Task         taskIn      `json:"task"`
@@ -237,11 +238,11 @@ func runRender(p profile.Profile, op string, in jsontext.Value) (any, error) {
 		out["tails"], out["prompt_sha256"], out["prefix_tokens"] = tails, sums, r.PrefixTokens()
 		return out, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func runTaskOrder(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Nonce string   `json:"nonce"`
 		IDs   []string `json:"task_ids"`
 		Size  int      `json:"size"`
@@ -269,11 +270,11 @@ func runTaskOrder(_ profile.Profile, op string, in jsontext.Value) (any, error) 
 		}
 		return canon.Object{"order": order}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func runDraw(_ profile.Profile, _ string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Nonce        string         `json:"nonce"`
 		Window       jsontext.Value `json:"window"`
 		PerBenchmark int            `json:"per_benchmark"`

@@ -8,6 +8,7 @@ import (
 	"assay/conductor/worker"
 	"assay/core/canon"
 	"assay/core/digest"
+	"assay/verify/vector"
 )
 
 type observationIn struct {
@@ -19,7 +20,7 @@ type observationIn struct {
 }
 
 func runWorkerRequest(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Model        string          `json:"model"`
 		Prompt       string          `json:"prompt"`
 		Observations []observationIn `json:"observations"`
@@ -46,11 +47,11 @@ func runWorkerRequest(_ profile.Profile, op string, in jsontext.Value) (any, err
 		body := worker.ChatBody(v.Model, text, params)
 		return canon.Object{"body": string(body), "sha256": digest.HexOfBytes(body)}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func runCompletion(p profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Payload jsontext.Value `json:"payload"`
 		Status  int            `json:"status"`
 		Limit   *float64       `json:"limit_remaining"`
@@ -73,7 +74,7 @@ func runCompletion(p profile.Profile, op string, in jsontext.Value) (any, error)
 	case "retryable":
 		return worker.Retryable(v.Status), nil
 	case "allowance":
-		return dollars(worker.Allowance(v.Limit, v.Credits, v.Cap)), nil
+		return vector.Dollars(worker.Allowance(v.Limit, v.Credits, v.Cap)), nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }

@@ -1,4 +1,4 @@
-package conformance
+package contest
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
@@ -7,6 +7,7 @@ import (
 	"assay/conductor/reign"
 	"assay/conductor/score"
 	"assay/core/canon"
+	"assay/verify/vector"
 )
 
 type adjudicateIn struct {
@@ -24,7 +25,7 @@ type adjudicateIn struct {
 }
 
 func runAdjudicate(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[adjudicateIn](in)
+	v, err := vector.Read[adjudicateIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func runAdjudicate(_ profile.Profile, op string, in jsontext.Value) (any, error)
 	case "king_too_thin":
 		return reign.KingTooThin(armOf(v.Results)), nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func (v adjudicateIn) window() reign.Window {
@@ -56,7 +57,7 @@ func outcomeOut(o reign.Outcome) canon.Object {
 	for _, j := range o.Judgements {
 		rows = append(rows, judgementOut(j))
 	}
-	out := canon.Object{"crowned": orNull(o.Crowned), "rows": rows, "king_final": finalOut(o.KingCard), "king_rows": nil}
+	out := canon.Object{"crowned": vector.OrNull(o.Crowned), "rows": rows, "king_final": finalOut(o.KingCard), "king_rows": nil}
 	if o.KingCard != nil {
 		out["king_rows"] = o.KingCard.N()
 	}
@@ -90,7 +91,7 @@ func finalOut(c *score.Card) any {
 }
 
 func runEmissions(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Coronations []string       `json:"coronations"`
 		King        string         `json:"king"`
 		Hotkeys     map[int]string `json:"hotkeys"`
@@ -101,7 +102,7 @@ func runEmissions(_ profile.Profile, op string, in jsontext.Value) (any, error) 
 		return nil, err
 	}
 	if op != "emissions" {
-		return nil, errUnknownOp(op)
+		return nil, vector.UnknownOp(op)
 	}
 	pay := reign.Emissions(reign.Court{
 		Coronations: v.Coronations, King: v.King, Live: v.Hotkeys, BurnUID: v.BurnUID, KingZeroUID: v.KingZeroUID,

@@ -1,4 +1,4 @@
-package conformance
+package contest
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
@@ -7,6 +7,7 @@ import (
 	"assay/conductor/profile"
 	"assay/conductor/score"
 	"assay/core/canon"
+	"assay/verify/vector"
 )
 
 // rowIn is one episode's result as vectors write it.
@@ -61,17 +62,23 @@ func flagsOut(flags []score.Flag) []any {
 	return out
 }
 
+// taskIn is what the statistics need of a task as vectors write it.
+type taskIn struct {
+	ID        string `json:"task_id"`
+	Benchmark string `json:"benchmark"`
+	Group     string `json:"group"` // null is none
+}
+
 func sliceOf(tasks []taskIn) []score.Task {
 	out := make([]score.Task, len(tasks))
 	for i, t := range tasks {
-		s := t.spec()
-		out[i] = score.Task{ID: s.ID, Benchmark: s.Benchmark, Group: s.Group}
+		out[i] = score.Task(t)
 	}
 	return out
 }
 
 func runScoreArm(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Results  []rowIn    `json:"results"`
 		Observed []rowIn    `json:"observed"`
 		Tasks    []taskIn   `json:"tasks"`
@@ -91,7 +98,7 @@ func runScoreArm(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 	case "ceiling":
 		return score.Ceiling(armOf(v.Observed), sliceOf(v.Tasks), v.Exchange.rates(), v.Excluded)
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func cardOut(card score.Card) canon.Object {
@@ -106,7 +113,7 @@ func cardOut(card score.Card) canon.Object {
 }
 
 func runExchange(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Cheapest []rowIn            `json:"cheapest"`
 		Top      []rowIn            `json:"top"`
 		Arms     map[string][]rowIn `json:"arms"`
@@ -132,5 +139,5 @@ func runExchange(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 		}
 		return canon.Object{"king_zero": pool.KingZero, "floor": pool.Floor, "top": pool.Top, "exchange": ratesOut(pool.Exchange)}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }

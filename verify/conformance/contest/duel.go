@@ -1,4 +1,4 @@
-package conformance
+package contest
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,10 +8,11 @@ import (
 	"assay/conductor/duel"
 	"assay/conductor/profile"
 	"assay/core/canon"
+	"assay/verify/vector"
 )
 
 func runExclude(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		King       []rowIn  `json:"king"`
 		Challenger []rowIn  `json:"challenger"`
 		Failed     []string `json:"failed"`
@@ -20,7 +21,7 @@ func runExclude(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 		return nil, err
 	}
 	if op != "exclude" {
-		return nil, errUnknownOp(op)
+		return nil, vector.UnknownOp(op)
 	}
 	k, err := duel.Exclude(armOf(v.King), armOf(v.Challenger), v.Failed)
 	if err != nil {
@@ -48,7 +49,7 @@ func seedOf(seed *uint64, nonce string) bootstrap.Seed {
 }
 
 func runBootstrap(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[struct {
+	v, err := vector.Read[struct {
 		Seed  *uint64     `json:"seed"`
 		Nonce string      `json:"nonce"`
 		Draws [][2]uint32 `json:"draws"`
@@ -57,7 +58,7 @@ func runBootstrap(_ profile.Profile, op string, in jsontext.Value) (any, error) 
 		return nil, err
 	}
 	if op != "rng" {
-		return nil, errUnknownOp(op)
+		return nil, vector.UnknownOp(op)
 	}
 	seed, ok := seedOf(v.Seed, v.Nonce).Value()
 	if !ok {
@@ -93,7 +94,7 @@ type duelIn struct {
 }
 
 func runDuel(_ profile.Profile, op string, in jsontext.Value) (any, error) {
-	v, err := read[duelIn](in)
+	v, err := vector.Read[duelIn](in)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func runDuel(_ profile.Profile, op string, in jsontext.Value) (any, error) {
 		wins, p := duel.SignTest(v.Deltas)
 		return canon.Object{"wins": wins, "p": p}, nil
 	}
-	return nil, errUnknownOp(op)
+	return nil, vector.UnknownOp(op)
 }
 
 func (v duelIn) run() (duel.Result, error) {
@@ -142,7 +143,7 @@ func verdictOut(r duel.Result) canon.Object {
 	c := r.Conditions
 	return canon.Object{
 		"delta": r.Delta, "lcb": r.LCB, "loo_min": r.LOOMin, "median": r.Median, "n_tasks": r.NTasks, "by_benchmark": deltas,
-		"loo_dropped": unlessNull{r.LOODropped}, "wins": r.Wins(),
+		"loo_dropped": vector.UnlessNull{Value: r.LOODropped}, "wins": r.Wins(),
 		"conditions": canon.Object{"delta": c.Delta, "lcb": c.LCB, "breadth": c.Breadth, "median": c.Median},
 	}
 }
