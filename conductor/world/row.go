@@ -125,6 +125,9 @@ func (w *walk) member(s reflect.Value, name string, value []byte, offset int) {
 func (b *Builder) badJSON(at Place, text []byte, field string, err error) {
 	var meaning *json.SemanticError
 	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) && at.Line == 0 { // a whole file
+		at.Line = 1 + bytes.Count(text[:min(max(int(syntax.ByteOffset), 0), len(text))], []byte("\n"))
+	}
 	switch code := fault.Of(err); {
 	case code == canon.DuplicateKey && errors.As(err, &syntax):
 		b.Defect(at, DuplicateKey, "duplicate key "+Quote(syntax.JSONPointer.LastToken()))

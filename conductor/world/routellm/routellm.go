@@ -1,116 +1,85 @@
 // Package routellm makes a world of the public response tables of the RouteLLM project.
 //
 // Invariants:
-//   - A table has a column of prompts, a column of True and False for each model, and mostly one of responses.
-//   - The tables hold no prices: a model for which none is given is refused by name.
+//   - A table has a column of prompts, a column of marks (true and false, or 1 and 0) for each model, and mostly one of responses.
+//   - The tables hold no prices: a model is taken with the price that Options give it, and never without one.
 //   - The tables hold no token counts, so every cost is estimated and flagged.
+//   - A metric that is computed here is never applied to answers that were not recorded.
 //
 // Specification: docs/spec/world.md.
 package routellm
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"assay/conductor/grade"
 	"assay/conductor/world"
-	"assay/core/canon"
 )
 
 // Options settle what a table does not say.
 type Options struct {
-	File      string                     // name of the table in defects
-	Benchmark string                     // for instance "GSM8K"; task ids are made of it and the row's number
-	Metric    string                     // how answers are scored, for instance "final_number"
-	Models    map[string]world.Model     // by column
-	Reference func(prompt string) string // nil: none; recorded scores then stand alone
+	File            string                 // name of the table in defects
+	Benchmark       string                 // for instance "GSM8K"; task ids are made of it and the row's number
+	Metric          string                 // how answers are scored, for instance "final_number"
+	Models          map[string]world.Model // by column; where none is named every column that has responses is asked for a price
+	ReferenceColumn string                 // column of the references; "" for none
+	References      *References            // references from elsewhere, where no column holds them; nil: none
 }
 
-const responseSuffix = "_response"
+const (
+	promptColumn   = "prompt"
+	responseSuffix = "_response"
+)
 
 // Import reads a table: CSV with a header, or a JSON list of objects with the same keys.
-// Where anything is wrong the world is nil and every defect is listed.
+// Where anything is wrong the world is nil and every defect is listed. Columns that nothing names are noted.
 func Import(text []byte, o Options) (*world.World, []world.Defect) {
 	var b world.Builder
-	var t table
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // spreadsheets write a byte-order mark
-	if head := bytes.TrimLeft(text, " \t\r\n"); len(head) > 0 && head[0] == '[' {
-		t.readJSON(&b, text, o.File)
-	} else {
-		t.readCSV(&b, text, o.File)
+	if t := readTable(&b, text, o.File); t != nil {
+		t.build(&b, o)
 	}
-	t.build(&b, o)
 	return b.Done()
 }
 
-// table is a header and its rows, each as long as the header.
-type table struct {
-	columns []string
-	rows    [][]string
-	lines   []int
+// Column is a column of a table.
+type Column struct {
+	Name    string
+	Marks   bool // every row says whether an answer was right
+	Answers bool // another column holds the answers
 }
 
-func (t *table) readCSV(b *world.Builder, text []byte, file string) {
-	r := csv.NewReader(bytes.NewReader(text))
-	r.FieldsPerRecord = -1
-	for {
-		fields, err := r.Read()
-		if err == io.EOF {
-			return
-		}
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			b.Defect(world.Place{File: file, Line: bad.Line}, world.NotCSV, "")
-			return
-		}
-		line, _ := r.FieldPos(0)
-		at := world.Place{File: file, Line: line}
-		switch {
-		case t.columns == nil:
-			t.columns = fields
-		case len(fields) != len(t.columns):
-			b.Defect(at, world.NotCSV, "%d fields, the header has %d", len(fields), len(t.columns))
-		default:
-			t.rows, t.lines = append(t.rows, fields), append(t.lines, line)
-		}
+// Columns lists a table's columns, of whose models an importer must know the prices.
+func Columns(text []byte, file string) ([]Column, []world.Defect) {
+	var b world.Builder
+	t := readTable(&b, text, file)
+	if t == nil {
+		return nil, b.Defects()
 	}
+	list := make([]Column, len(t.columns))
+	for i, name := range t.columns {
+		_, answers := t.find(name + responseSuffix)
+		c := Column{Name: name, Marks: len(t.rows) > 0, Answers: answers}
+		for _, row := range t.rows {
+			_, ok := markOf(row[i])
+			c.Marks = c.Marks && ok
+		}
+		list[i] = c
+	}
+	return list, nil
 }
 
-func (t *table) readJSON(b *world.Builder, text []byte, file string) {
-	at := world.Place{File: file}
-	var list []map[string]jsontext.Value
-	if !b.Decode(at, text, &list) {
-		return
+// markOf reads whether an answer was right.
+func markOf(cell string) (score float64, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(cell)) {
+	case "true", "1", "1.0":
+		return 1, true
+	case "false", "0", "0.0":
+		return 0, true
 	}
-	for i, object := range list {
-		if i == 0 {
-			t.columns = slices.Sorted(maps.Keys(object))
-		}
-		row := make([]string, len(t.columns))
-		for j, key := range t.columns {
-			v, ok := object[key]
-			if !ok {
-				b.Defect(at, world.MissingField, "row %d has no %s", i+1, world.Quote(key))
-			}
-			row[j] = cell(v)
-		}
-		t.rows, t.lines = append(t.rows, row), append(t.lines, 0)
-	}
-}
-
-// cell writes a JSON value as a CSV field has it.
-func cell(v jsontext.Value) string {
-	if v.Kind() == '"' {
-		return canon.Text(v)
-	}
-	return string(v)
+	return 0, false
 }
 
 // model is where a model's marks and responses stand; response is -1 where there are none.
@@ -120,37 +89,44 @@ type model struct {
 }
 
 func (t *table) build(b *world.Builder, o Options) {
-	head := world.Place{File: o.File, Line: 1}
-	prompt := slices.Index(t.columns, "prompt")
-	if prompt < 0 {
-		b.Defect(head, world.MissingField, "no column is called prompt")
-		return
+	head := world.Place{File: o.File, Line: t.head}
+	prompt, ok := t.find(promptColumn)
+	if !ok {
+		b.Defect(head, world.MissingField, "no column is called %s", promptColumn)
+	}
+	reference, found := t.find(o.ReferenceColumn)
+	if o.ReferenceColumn != "" && !found {
+		b.Defect(head, world.MissingField, "no column %s", world.Quote(o.ReferenceColumn))
 	}
 	models := t.models(b, head, o)
-	if len(models) == 0 {
+	if len(models) == 0 && len(o.Models) == 0 {
 		b.Defect(head, world.MissingField, "no column is a model's")
+	}
+	if !ok || len(models) == 0 || o.ReferenceColumn != "" && !found {
 		return
 	}
 	id := func(i int) string { return fmt.Sprintf("%s_%04d", strings.ToLower(o.Benchmark), i) }
 	for i, row := range t.rows {
+		at := world.Place{File: o.File, Line: t.lines[i]}
 		task := world.Task{ID: id(i), Benchmark: o.Benchmark, Prompt: row[prompt], Metric: o.Metric}
-		if o.Reference != nil {
-			task.Reference = o.Reference(task.Prompt)
+		switch {
+		case found:
+			task.Reference = row[reference]
+		case o.References != nil:
+			if task.Reference, ok = o.References.find(i, task.Prompt); !ok && !t.short {
+				b.Defect(at, world.MissingField, "no reference for row %d, whose prompt is %s", i, world.Quote(task.Prompt))
+			}
 		}
-		b.AddTask(world.Place{File: o.File, Line: t.lines[i]}, task)
+		b.AddTask(at, task)
 	}
 	for i, row := range t.rows {
 		at := world.Place{File: o.File, Line: t.lines[i]}
 		for _, m := range models {
-			r := world.Recorded{TaskID: id(i), Model: m.id, OK: true, Score: new(float64)}
-			switch strings.ToLower(row[m.mark]) {
-			case "true":
-				*r.Score = 1
-			case "false":
-			default:
-				b.Defect(at, world.WrongType, "column %s holds %s, not True or False", world.Quote(t.columns[m.mark]), world.Quote(row[m.mark]))
-				continue
+			score, ok := markOf(row[m.mark])
+			if !ok {
+				b.Defect(at, world.WrongType, "column %s holds %s, which is neither true, false, 1 nor 0", world.Quote(t.columns[m.mark]), world.Quote(row[m.mark]))
 			}
+			r := world.Recorded{TaskID: id(i), Model: m.id, OK: true, Score: &score}
 			if m.response >= 0 {
 				r.Text = row[m.response]
 			}
@@ -159,24 +135,28 @@ func (t *table) build(b *world.Builder, o Options) {
 	}
 }
 
-// models finds the models' columns: those that Options name, and those that a column of responses belongs to.
+// models finds the models' columns: those that Options name or, where they name none, those that a column of responses belongs
+// to. The others are noted.
 func (t *table) models(b *world.Builder, at world.Place, o Options) []model {
 	var models []model
+	used := map[string]bool{promptColumn: true, o.ReferenceColumn: true}
 	for i, column := range t.columns {
-		response := slices.Index(t.columns, column+responseSuffix)
+		response, answered := t.find(column + responseSuffix)
 		m, known := o.Models[column]
 		switch {
 		case known:
 			b.AddModel(at, m.ID, &m.In, &m.Out, m.Context)
-			if response < 0 {
-				b.Note(at, world.MissingField, "the answers of %s were not recorded, only whether they were right", world.Quote(column))
-			}
-		case response >= 0:
+		case answered && len(o.Models) == 0:
 			b.AddModel(at, column, nil, nil, 1)
 			m.ID = column
 		default:
 			continue
 		}
+		if !answered {
+			response = -1
+			t.unanswered(b, at, column, o.Metric)
+		}
+		used[column], used[column+responseSuffix] = true, true
 		models = append(models, model{id: m.ID, mark: i, response: response})
 	}
 	for _, column := range slices.Sorted(maps.Keys(o.Models)) {
@@ -184,5 +164,20 @@ func (t *table) models(b *world.Builder, at world.Place, o Options) []model {
 			b.Defect(at, world.UnknownModel, "no column %s", world.Quote(column))
 		}
 	}
+	for _, column := range t.columns {
+		if !used[column] {
+			b.Note(at, world.UnknownModel, "column %s is ignored: nothing names it", world.Quote(column))
+		}
+	}
 	return models
+}
+
+// unanswered tells that a model's answers were not recorded, only whether they were right.
+func (t *table) unanswered(b *world.Builder, at world.Place, column, metric string) {
+	if grade.Known(metric) {
+		b.Defect(at, world.MissingField, "no column %s: the metric %s needs the answers; without them the metric is %s",
+			world.Quote(column+responseSuffix), metric, world.RecordedMetric)
+		return
+	}
+	b.Note(at, world.MissingField, "the answers of %s were not recorded, only whether they were right", world.Quote(column))
 }

@@ -1,7 +1,6 @@
 package routellm_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,10 +22,23 @@ func options() routellm.Options {
 			"weak-1":   {ID: "acme/weak-1", In: 0.24, Out: 0.24, Context: 32768},
 			"strong-2": {ID: "acme/strong-2", In: 10, Out: 30, Context: 128000},
 		},
-		Reference: func(prompt string) string {
-			return map[bool]string{true: "9", false: "4"}[strings.Contains(prompt, "*")]
-		},
+		References: references(`{"row": 0, "reference": "4"}` + "\n" + `{"prompt": "What is 3*3?", "reference": 9}` + "\n"),
 	}
+}
+
+func references(text string) *routellm.References {
+	refs, defects := routellm.ReadReferences([]byte(text), "refs.jsonl")
+	if len(defects) > 0 {
+		panic(defects)
+	}
+	return refs
+}
+
+// marks are options for tables that hold no answers.
+func marks() routellm.Options {
+	o := options()
+	o.Metric, o.References = world.RecordedMetric, nil
+	return o
 }
 
 func TestImport(t *testing.T) {
@@ -57,7 +69,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestTableWithoutResponsesKeepsTheMarks(t *testing.T) {
-	w, defects := routellm.Import([]byte("prompt,weak-1,strong-2\nQ?,False,True\n"), options())
+	w, defects := routellm.Import([]byte("prompt,weak-1,strong-2\nQ?,False,True\n"), marks())
 	if len(defects) > 0 {
 		t.Fatal(defects)
 	}
@@ -69,9 +81,9 @@ func TestTableWithoutResponsesKeepsTheMarks(t *testing.T) {
 
 func TestFault11_UnpricedModelIsRefusedByName(t *testing.T) {
 	o := options()
-	delete(o.Models, "strong-2")
+	o.Models = nil
 	w, defects := routellm.Import([]byte(table), o)
-	if w != nil || len(defects) == 0 || defects[0].Code != world.BadPrice || defects[0].String() != `sums.csv:1: model "strong-2" has no input price` {
+	if w != nil || len(defects) != 4 || defects[0].Code != world.BadPrice || defects[0].String() != `sums.csv:1: model "weak-1" has no input price` {
 		t.Error(defects)
 	}
 }
@@ -81,14 +93,14 @@ func TestDefectsOfATable(t *testing.T) {
 		"":                                     "sums.csv:1: no column is called prompt",
 		"question,weak-1\n":                    "sums.csv:1: no column is called prompt",
 		"prompt,other\nq,1\n":                  "sums.csv:1: no column \"strong-2\"",
-		"prompt,weak-1,strong-2\nq,yes,True\n": `sums.csv:2: column "weak-1" holds "yes", not True or False`,
+		"prompt,weak-1,strong-2\nq,yes,True\n": `sums.csv:2: column "weak-1" holds "yes", which is neither true, false, 1 nor 0`,
 		"prompt,weak-1,strong-2\nq,True\n":     "sums.csv:2: 2 fields, the header has 3",
-		"prompt,weak-1,strong-2\n\"q,True\n":   "sums.csv:2: not a table of comma-separated values",
+		"prompt,weak-1,strong-2\n\"q,True\n":   "sums.csv:2: not CSV: a quote that is never closed, found on line 2",
 		"prompt,weak-1,strong-2\n":             "a world holds at least one model and one task",
-		"[{}":                                  "sums.csv: not JSON: the text ends in the middle",
-		`[{"prompt": "q", "weak-1": true, "strong-2": true}, {"prompt": "r", "weak-1": true}]`: `sums.csv: row 2 has no "strong-2"`,
+		"[{}":                                  "sums.csv:1: not JSON: the text ends in the middle",
+		`[{"prompt": "q", "weak-1": true, "strong-2": true}, {"prompt": "r", "weak-1": true}]`: `sums.csv: row 1 has no "strong-2"`,
 	} {
-		w, defects := routellm.Import([]byte(text), options())
+		w, defects := routellm.Import([]byte(text), marks())
 		if w != nil || len(defects) == 0 || defects[0].String() != want {
 			t.Errorf("%q: %v, want %s", text, defects, want)
 		}

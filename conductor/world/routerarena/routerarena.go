@@ -181,7 +181,7 @@ func addRows(b *world.Builder, o Options, names []string, answers map[string]*ro
 		})
 	}
 	if left > 0 {
-		b.Note(world.Place{File: AnswersDir}, world.NoOutcome, "%d tasks are left out: not every model was scored on them with the same prompt", left)
+		b.Note(world.Place{File: AnswersDir}, world.NoOutcome, "tasks left out: %d; not every model was scored on them with the same prompt", left)
 	}
 	for _, task := range common {
 		for _, name := range names {

@@ -77,7 +77,7 @@ func TestTasksThatNotEveryModelAnsweredAreLeftOutAndNoted(t *testing.T) {
 	if len(defects) > 0 {
 		t.Fatal(defects)
 	}
-	if len(w.Tasks) != 2 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0].String(), "1 tasks are left out") {
+	if len(w.Tasks) != 2 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0].String(), "tasks left out: 1;") {
 		t.Errorf("%d tasks, notes %v", len(w.Tasks), w.Notes)
 	}
 }
