@@ -157,7 +157,7 @@ func verb(word, want string, p profile.Profile) bool {
 	if text.EqualUpperASCII(word, want) {
 		return true
 	}
-	return p == profile.Compat && text.EqualUpper(word, want)
+	return !p.Strict() && text.EqualUpper(word, want)
 }
 
 // Tracker counts consecutive failures within one episode. Its zero value is ready.

@@ -63,24 +63,16 @@ func estimate(bytes int) int { return (bytes + 3) / 4 }
 
 func reasonPart(turn string, p profile.Profile) string {
 	turn = text.TrimRight(turn)
-	start := 0 // of the last line
-	for rest := turn; ; {
-		_, next, found := text.CutLine(rest)
-		if !found {
-			break
-		}
-		rest = next
-		start = len(turn) - len(rest)
-	}
-	if word, _ := text.CutField(turn[start:]); verb(word, "REASON", p) {
+	last := text.LastLine(turn)
+	if word, _ := text.CutField(last); verb(word, "REASON", p) {
 		return text.Trim(turn)
 	}
-	return text.Trim(turn[:start])
+	return text.Trim(turn[:len(turn)-len(last)])
 }
 
 // ReasonChecked applies the cap on reasoning to a readable turn: under profile.Strict a turn over it is ReasonTooLong.
 func ReasonChecked(f Failure, m Measure, p profile.Profile) Failure {
-	if f == Readable && p != profile.Compat && m.Tokens > ReasonTokenCap {
+	if f == Readable && p.Strict() && m.Tokens > ReasonTokenCap {
 		return ReasonTooLong
 	}
 	return f

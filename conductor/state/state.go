@@ -57,7 +57,7 @@ func NewRenderer(instructions string, s *catalog.Snapshot, p profile.Profile) (*
 		b = append(s.At(i).AppendRow(b), '\n')
 	}
 	r := &Renderer{prefix: string(b), chars: utf8.RuneCount(b), snapshot: s}
-	if p == profile.Strict {
+	if p.Strict() {
 		if err := catalog.CheckBudget(r.chars); err != nil {
 			return nil, err
 		}
