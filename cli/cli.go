@@ -105,6 +105,21 @@ func usage(c *cobra.Command, message string) error {
 	return &exitError{ExitUsage, "see '" + c.CommandPath() + " --help'", errors.New(message)}
 }
 
+// exactArgs takes one argument for each name, and says by its name which one is missing.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch missing := len(names) - len(args); {
+		case missing == 1:
+			return usage(c, names[len(args)]+" is missing")
+		case missing > 1:
+			return usage(c, strings.Join(names[len(args):], ", ")+" are missing")
+		case missing < 0:
+			return usage(c, "unexpected argument "+text.Quote(args[len(names)], 60)+" behind "+strings.Join(names, " "))
+		}
+		return nil
+	}
+}
+
 // hinted adds a hint to an error.
 func hinted(err error, hint string) error {
 	if err == nil {

@@ -130,6 +130,13 @@ func (p *pending) Discard() {
 
 // openTree opens a directory so that nothing outside it can be read through it.
 func openTree(dir string) (fs.FS, io.Closer, error) {
+	info, err := os.Stat(dir) // to open a pipe would wait for somebody to write
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.IsDir() {
+		return nil, nil, fmt.Errorf("%s is not a directory", dir)
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, err

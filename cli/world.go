@@ -28,11 +28,12 @@ func newWorldCheck(env *Env) *cobra.Command {
 		Use:   "check DIR",
 		Short: "List every defect of a world at once",
 		Long: `check reads a world (models.json, tasks.jsonl[.gz], outcomes.jsonl[.gz]) and lists every defect with file, line and reason.
-A sound world is summed up.
+A sound world is summed up, with what a run would count of its recorded answers: the score computed here where the task's metric
+is known, else the recorded one. Notes tell what was put right and what looks like a slip.
 
 Exit codes: 0 sound, 1 defects or unreadable, 2 usage.`,
 		Example: "  assay world check ./routerarena",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactArgs("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			tree, closer, err := openTree(args[0])
 			if err != nil {
@@ -62,7 +63,7 @@ func checkWorld(env *Env, tree fs.FS, name string, asJSON bool) error {
 		for _, d := range defects {
 			fmt.Fprintln(env.Out, text.Clean(d.String(), 400))
 		}
-		fmt.Fprintf(env.Out, "%d defects\n", len(defects))
+		fmt.Fprintln(env.Out, view.Counted(len(defects), "defect"))
 		return failed()
 	}
 	s := view.WorldOf(name, w)
