@@ -163,7 +163,15 @@ func unexpected(text []byte, offset int) string {
 		return "a comma before the closing " + string(rest[:1]) + position(text, len(before)-1)
 	}
 	_, size := utf8.DecodeRune(text[offset:])
-	return "unexpected " + Quote(string(text[offset:offset+size])) + position(text, offset)
+	end := offset + size
+	if word := bytes.TrimLeftFunc(text[offset:], isWord); len(word) < len(text)-offset { // a decoder stops within a word
+		offset, end = len(bytes.TrimRightFunc(text[:offset], isWord)), len(text)-len(word)
+	}
+	return "unexpected " + Quote(string(text[offset:end])) + position(text, offset)
+}
+
+func isWord(r rune) bool {
+	return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 // mismatch says what a field must be and what it is.

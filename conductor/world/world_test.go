@@ -118,7 +118,7 @@ func TestDefects(t *testing.T) {
 		{"outcomes not gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", outcomes), []string{"outcomes.jsonl.gz: not gzip, or something else behind it"}},
 		{"damaged gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", damage(pack(outcomes))),
 			[]string{"outcomes.jsonl.gz:5: the compressed data is damaged: checksum"}},
-		{"not JSON", files("tasks.jsonl", tasks+"nonsense\n"), []string{`tasks.jsonl:3: not JSON: unexpected "o" at byte 2`}},
+		{"not JSON", files("tasks.jsonl", tasks+"nonsense\n"), []string{`tasks.jsonl:3: not JSON: unexpected "nonsense" at byte 1`}},
 		{"two values", files("tasks.jsonl", tasks+"{} {}\n"), []string{"tasks.jsonl:3: not one JSON value: text behind it at byte 4"}},
 		{"bad UTF-8", files("tasks.jsonl", tasks+"{\"task_id\": \"\xff\"}\n"), []string{"tasks.jsonl:3: not UTF-8, or half of a surrogate pair, at byte 14"}},
 		{"duplicate key", files("tasks.jsonl", tasks+`{"task_id": "t3", "task_id": "t4"}`), []string{`tasks.jsonl:3: duplicate key "task_id"`, "tasks.jsonl:3: the task has no benchmark", "tasks.jsonl:3: the task has no prompt"}},
