@@ -413,6 +413,11 @@ func FuzzRead(f *testing.F) {
 		if (w == nil) == (len(defects) == 0) || len(defects) > world.MaxDefects+1 {
 			t.Fatalf("world %v with %d defects", w != nil, len(defects))
 		}
+		for _, d := range defects {
+			if d.Detail == "" || len(d.Detail) > 1000 {
+				t.Fatalf("a defect says %q", d.Detail)
+			}
+		}
 		if w == nil {
 			return
 		}
