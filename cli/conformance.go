@@ -21,7 +21,7 @@ the group's name, how many lines passed and how many failed; the first failing i
 
 Exit codes: 0 every line of the known groups passed, 1 some did not, 2 usage.`,
 		Example: "  assay conformance ./vectors/conductor",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runConformance(env, args[0], asJSON)
 		},

@@ -112,10 +112,10 @@ type Differ struct {
 
 // MetricAgree is the agreement of one metric.
 type MetricAgree struct {
-	Metric string `json:"metric"`
-	N      int    `json:"n"`
-	Agree  int    `json:"agree"`
-	Known  bool   `json:"computed_here"`
+	Metric   string `json:"metric"`
+	N        int    `json:"n"`
+	Regraded int    `json:"regraded"` // answers whose score is computed here; the others count as recorded
+	Agree    int    `json:"agree"`
 }
 
 // Reference is one fixed policy or bound on the same slice.

@@ -54,15 +54,8 @@ func (d *DevKit) head(p *printer) {
 		p.f("no Conductor was given: the cheapest policy stands in for one\n")
 	}
 	p.f("%s on world %s: %s, %s, %s (catalog about %d tokens), profile %s, nonce %s\n",
-		text.Clean(d.Conductor, 120), text.Clean(d.World, 80), plural(d.Tasks, "task"), plural(d.Benchmarks, "benchmark"), plural(d.Models, "model"),
+		text.Clean(d.Conductor, 120), text.Clean(d.World, 80), Counted(d.Tasks, "task"), Counted(d.Benchmarks, "benchmark"), Counted(d.Models, "model"),
 		d.PrefixTokens, d.Profile, text.Clean(d.Nonce, 80))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (d *DevKit) failureModes(p *printer) {
@@ -142,10 +135,11 @@ func (d *DevKit) scores(p *printer) {
 		p.f("grading: %d recorded answers regraded, %d agree with the recorded score (%.2f%%), %d differ; %d scored as recorded\n",
 			g.Regraded, g.Agree, percent(g.Agree, g.Regraded), g.Regraded-g.Agree, g.Recorded)
 		for _, m := range g.Metrics {
-			if m.Known {
-				p.f("  %s: %d of %d agree (%.2f%%)\n", text.Clean(m.Metric, 40), m.Agree, m.N, percent(m.Agree, m.N))
-			} else {
-				p.f("  %s: %d scored as recorded, the metric is not computed here\n", text.Clean(m.Metric, 40), m.N)
+			if m.Regraded > 0 {
+				p.f("  %s: %d of %d agree (%.2f%%)\n", text.Clean(m.Metric, 40), m.Agree, m.Regraded, percent(m.Agree, m.Regraded))
+			}
+			if rest := m.N - m.Regraded; rest > 0 {
+				p.f("  %s: %d scored as recorded, not computed here\n", text.Clean(m.Metric, 40), rest)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"assay/core/digest"
 	"assay/core/fault"
 	"assay/core/name"
+	"assay/core/text"
 )
 
 // TokenBudget is the largest window-constant part of a prompt, in estimated tokens (see PromptTokens).
@@ -292,30 +293,9 @@ func (s *Snapshot) Nearest(id string) string {
 	}
 	best, least := "", len(id)/3+1
 	for _, e := range s.entries {
-		if d := distance(id, e.ID); d < least {
+		if d := text.Distance(id, e.ID); d < least {
 			best, least = e.ID, d
 		}
 	}
 	return best
-}
-
-// distance returns the number of bytes to insert, delete or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

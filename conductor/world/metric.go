@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"assay/conductor/grade"
+	"assay/core/text"
 )
 
 // metrics are the names that worlds are known to use: those that are computed here, and those of public data.
@@ -23,7 +24,7 @@ func meant(metric string) string {
 	name := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(metric))
 	best, least := "", min(2, len(name)/3)+1
 	for _, m := range metrics {
-		switch d := distance(name, m); {
+		switch d := text.Distance(name, m); {
 		case m == metric:
 			return ""
 		case d < least:
@@ -41,30 +42,6 @@ func didYouMean(metric string) string {
 		return "; did you mean " + m + "?"
 	}
 	return ""
-}
-
-// distance counts the bytes to insert, drop or replace between two short words. Of long ones it says only that they differ.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left, corner := i+1, row[0]
-		row[0] = left
-		for j := range len(b) {
-			d := corner
-			if a[i] != b[j] {
-				d = 1 + min(corner, left, row[j+1])
-			}
-			corner, left = row[j+1], d
-			row[j+1] = d
-		}
-	}
-	return row[len(b)]
 }
 
 // Computed reports whether answers to a task, by its index in Tasks, are scored here: its metric is known and its reference

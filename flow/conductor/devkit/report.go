@@ -8,7 +8,6 @@ import (
 	"assay/conductor/action"
 	"assay/conductor/ending"
 	"assay/conductor/episode"
-	"assay/conductor/grade"
 	"assay/conductor/score"
 	"assay/core/money"
 	"assay/core/text"
@@ -158,7 +157,7 @@ func (st *Stage) scores(r *view.DevKit, results []*episode.Result) error {
 			r.Score.Unfinished++
 		}
 		i, _ := st.World.Task(res.Task.ID())
-		if !grade.Known(st.World.Tasks[i].Metric) {
+		if !st.World.Computed(i) {
 			recorded[res.Task.Benchmark()]++
 		}
 		r.Score.Estimated += st.estimated(res, i)
@@ -201,16 +200,17 @@ func (st *Stage) grading() view.Grading {
 			}
 			a := by[wt.Metric]
 			if a == nil {
-				a = &view.MetricAgree{Metric: wt.Metric, Known: grade.Known(wt.Metric)}
+				a = &view.MetricAgree{Metric: wt.Metric}
 				by[wt.Metric] = a
 			}
 			a.N++
-			s, ok := grade.Mark(wt.Metric, wt.Reference, o.Text)
-			if !ok {
+			if !st.World.Computed(i) {
 				g.Recorded++
 				continue
 			}
+			s, _ := st.World.Worth(i, m) // there is one: the answer came, and its score is computed here
 			g.Regraded++
+			a.Regraded++
 			if s == o.Score {
 				g.Agree++
 				a.Agree++

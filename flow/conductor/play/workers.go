@@ -104,9 +104,9 @@ func (g Metrics) Grade(_ context.Context, r worker.Request, answer string) (floa
 	if s, ok := grade.Mark(t.Metric, t.Reference, answer); ok {
 		return s, nil
 	}
-	if m, ok := g.World.Model(r.Model().String()); ok && g.World.Recorded() {
-		if o := g.World.Outcome(i, m); o.HasScore && o.Text == answer {
-			return o.Score, nil
+	if m, ok := g.World.Model(r.Model().String()); ok && g.World.Recorded() && g.World.Outcome(i, m).Text == answer {
+		if s, ok := g.World.Worth(i, m); ok {
+			return s, nil
 		}
 	}
 	return 0, conductor.NoVerdict.With(fault.Str("task_id", r.Task().ID()), fault.Str("metric", t.Metric))
