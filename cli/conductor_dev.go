@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -88,7 +89,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the tree is refused, 4 not ready.`,
 	flags.StringVar(&f.worker, "worker", "", "`URL` of an OpenAI-compatible endpoint that workers are called at, for money")
 	flags.StringVar(&f.workerKey, "worker-key-file", "", "`FILE` with the key of --worker; mode 0600")
 	flags.StringVar(&f.trace, "trace", "", "write every step to `FILE`: a header, then one episode a line")
-	flags.BoolVar(&f.keepPartial, "keep-partial", false, "when the run fails, keep the finished episodes' trace as FILE.partial")
+	flags.BoolVar(&f.keepPartial, "keep-partial", false, "when the run fails, keep the finished episodes in FILE.partial")
 	flags.StringVar(&f.journal, "journal", "assay-dev.journal", "`FILE` that lets a paid run go on after a crash; removed when the run is done")
 	flags.StringVar(&f.decisions, "decisions", "", "how many tasks' decisions to print: a `NUMBER` or all; default 20, with --json all")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
@@ -126,7 +127,14 @@ func runDev(c *cobra.Command, env *Env, f *devFlags) error {
 	var finished atomic.Int64
 	draw, done := devProgress(env, len(st.Slice))
 	arm.Progress = func(n int) { finished.Add(int64(n)); draw(n) }
-	report, err := f.play(ctx, st, arm)
+	playing := ctx
+	if arm.Journal != nil { // what is under way is paid: let it end and be recorded
+		playing, arm.Drain = context.WithoutCancel(ctx), ctx.Done()
+		defer context.AfterFunc(ctx, func() {
+			fmt.Fprintln(env.Err, "interrupted: waiting for the calls under way; interrupt again to give them up")
+		})()
+	}
+	report, err := f.play(playing, st, arm)
 	done()
 	if err != nil {
 		fmt.Fprintf(env.Err, "%d of %d tasks were finished\n", finished.Load(), len(st.Slice))
@@ -137,6 +145,9 @@ func runDev(c *cobra.Command, env *Env, f *devFlags) error {
 		err = printJSON(env.Out, report)
 	} else {
 		err = report.WriteText(env.Out)
+	}
+	if err == nil && arm.Journal != nil { // not before: until the report is out, the journal is all there is
+		err = removeJournal(f.journal)
 	}
 	if n := report.Failures; err == nil && f.worker != "" && n.Calls > 0 && n.Calls == n.Failed+n.Refused {
 		return &exitError{ExitNotReady, "is " + f.worker + " the base address of a server that is up, and is its key funded?", errors.New("no worker call was answered")}
@@ -151,6 +162,9 @@ func (f *devFlags) check(c *cobra.Command) (budget *money.Pico, decisions int, e
 	}
 	if f.concurrency < 1 || f.concurrency > 1024 {
 		return nil, 0, usage(c, "--concurrency is 1 to 1024")
+	}
+	if f.trace != "" && f.worker != "" && filepath.Clean(f.trace) == filepath.Clean(f.journal) {
+		return nil, 0, usage(c, "--trace and --journal name the same file")
 	}
 	if f.perBenchmark < 0 {
 		return nil, 0, usage(c, "--per-benchmark is not negative")
@@ -212,8 +226,8 @@ func (f *devFlags) fill(ctx context.Context, c *cobra.Command, env *Env, st *dev
 		return closeAll, err
 	}
 	closers = append(closers, func() { _ = j.Close() }) // everything is synced when it is appended
-	if n := len(j.Runs()); n > 0 {
-		fmt.Fprintf(env.Err, "going on with %s: %d tasks were begun\n", f.journal, n)
+	if n := len(j.Runs()); n > 1 {                      // the first is the arm itself
+		fmt.Fprintf(env.Err, "going on with %s: %d tasks were begun\n", f.journal, n-1)
 	}
 	a.Workers, a.Journal = live, j
 	return closeAll, nil
@@ -232,7 +246,7 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 	}
 	r, err := st.Run(ctx, a)
 	if err != nil && out != nil && f.keepPartial {
-		err = errors.Join(err, out.CommitAs(f.trace+".partial"))
+		out.Keep()
 	}
 	if err != nil {
 		return nil, err
@@ -242,11 +256,6 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 			return nil, fmt.Errorf("writing the trace: %w", err)
 		}
 	}
-	if a.Journal != nil {
-		if err := removeJournal(f.journal); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
 }
 
@@ -254,7 +263,7 @@ func (f *devFlags) play(ctx context.Context, st *devkit.Stage, a devkit.Arm) (re
 func interrupted(ctx context.Context, err error, journaled bool) error {
 	switch {
 	case fault.Of(err) == run.OtherRun:
-		return &exitError{ExitFailed, "the journal belongs to another command: finish that one, name another --journal, or remove the file with what it paid for", err}
+		return &exitError{ExitFailed, "the journal was begun by another command, with another Conductor, nonce, budget or slice: finish that one, name another --journal, or remove the file with what it paid for", err}
 	case ctx.Err() != nil && journaled:
 		return &exitError{ExitFailed, "run the same command again: nothing that was paid is bought twice", errors.New("interrupted")}
 	case ctx.Err() != nil:

@@ -95,7 +95,7 @@ func (f *conductorFlags) openServed(ctx context.Context, c *cobra.Command) (open
 	o.Budget = f.timeout
 	client, err := openai.New(o)
 	if err != nil {
-		return opened{}, err
+		return opened{}, &exitError{ExitUsage, "", err}
 	}
 	names, err := client.Models(ctx)
 	if err != nil {
@@ -107,6 +107,9 @@ func (f *conductorFlags) openServed(ctx context.Context, c *cobra.Command) (open
 			return opened{}, usage(c, "the endpoint lists several models: name one with --conductor-model ("+strings.Join(names, ", ")+")")
 		}
 		model = names[0]
+	}
+	if len(names) == 0 {
+		return opened{}, &exitError{ExitNotReady, "", fmt.Errorf("the endpoint lists no model")}
 	}
 	if !slices.Contains(names, model) {
 		return opened{}, &exitError{ExitNotReady, "it lists " + strings.Join(names, ", "), fmt.Errorf("the endpoint does not list the model %q", model)}
@@ -122,7 +125,7 @@ func openWorkers(base, keyFile string, p profile.Profile) (play.Workers, func(),
 	}
 	client, err := openai.New(openai.Worker(base, key))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &exitError{ExitUsage, "", err}
 	}
 	return play.Live{Client: client, Profile: p, Redactor: secret.NewRedactor(key)}, func() { _ = client.Close() }, nil
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"assay/conductor"
 	"assay/conductor/action"
 	"assay/conductor/catalog"
 	"assay/conductor/duel"
@@ -15,16 +17,18 @@ import (
 	"assay/conductor/task"
 	"assay/conductor/window"
 	"assay/core/canon"
+	"assay/core/fault"
 	"assay/core/money"
+	"assay/core/text"
 	"assay/view"
 )
 
 // modelIn is a catalog entry as worlds write it.
 type modelIn struct {
-	ID      string  `json:"id"`
-	In      float64 `json:"price_in_per_mtok"`
-	Out     float64 `json:"price_out_per_mtok"`
-	Context int64   `json:"context_length"`
+	ID      string   `json:"id"`
+	In      *float64 `json:"price_in_per_mtok"`
+	Out     *float64 `json:"price_out_per_mtok"`
+	Context int64    `json:"context_length"`
 }
 
 func snapshotOf(models []modelIn, p profile.Profile) (*catalog.Snapshot, error) {
@@ -33,7 +37,10 @@ func snapshotOf(models []modelIn, p profile.Profile) (*catalog.Snapshot, error) 
 	}
 	entries := make([]catalog.Entry, len(models))
 	for i, m := range models {
-		entries[i] = catalog.Entry{ID: m.ID, In: m.In, Out: m.Out, Context: m.Context}
+		if m.In == nil || m.Out == nil {
+			return nil, conductor.BadPrice.With(fault.Str("id", m.ID)) // a price that is missing is not zero
+		}
+		entries[i] = catalog.Entry{ID: m.ID, In: *m.In, Out: *m.Out, Context: m.Context}
 	}
 	return catalog.New(entries, p)
 }
@@ -219,15 +226,35 @@ type rowIn struct {
 	Group     string  `json:"group"`
 }
 
-func rowsOf(in []rowIn) []score.Row {
+func rowsOf(in []rowIn) ([]score.Row, error) {
 	rows := make([]score.Row, len(in))
+	seen := map[string]bool{}
 	for i, r := range in {
-		rows[i] = score.Row{TaskID: r.TaskID, Benchmark: r.Benchmark, Score: r.Score, Spend: r.Spend, Ending: ending.Ending(r.Reason), Group: r.Group}
 		if r.Reason == "" {
-			rows[i].Ending = ending.Stop
+			r.Reason = string(ending.Stop)
+		}
+		rows[i] = score.Row{TaskID: r.TaskID, Benchmark: r.Benchmark, Score: r.Score, Spend: r.Spend, Ending: ending.Ending(r.Reason), Group: r.Group}
+		if seen[r.TaskID] {
+			return nil, conductor.DuplicateTask.With(fault.Str("task_id", r.TaskID))
+		}
+		seen[r.TaskID] = true
+		if !slices.Contains(ending.All(), rows[i].Ending) {
+			return nil, fmt.Errorf("row %d: %s is no ending", i+1, text.Quote(r.Reason, 60))
 		}
 	}
-	return rows
+	return rows, nil
+}
+
+// arms reads several lists of rows.
+func arms(in ...[]rowIn) ([][]score.Row, error) {
+	out := make([][]score.Row, len(in))
+	for i, rows := range in {
+		var err error
+		if out[i], err = rowsOf(rows); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 type rateIn struct {
@@ -270,13 +297,17 @@ With "cheapest" and "top" rows instead of "exchange", the rate is fitted to thos
 			if err := canon.Strict(b, &in); err != nil {
 				return fmt.Errorf("reading the arm: %w", err)
 			}
+			rows, err := arms(in.Results, in.Cheapest, in.Top)
+			if err != nil {
+				return err
+			}
 			ex := exchangeOf(in.Exchange)
 			if in.Exchange == nil {
-				if ex, err = score.Fit(rowsOf(in.Cheapest), rowsOf(in.Top)); err != nil {
+				if ex, err = score.Fit(rows[1], rows[2]); err != nil {
 					return err
 				}
 			}
-			card, err := score.Of(rowsOf(in.Results), ex)
+			card, err := score.Of(rows[0], ex)
 			if err != nil {
 				return err
 			}
@@ -310,7 +341,11 @@ Exit codes: 0 a verdict, whoever wins; 1 there is none; 2 usage.`,
 			if err := canon.Strict(b, &in); err != nil {
 				return fmt.Errorf("reading the duel: %w", err)
 			}
-			v, err := judge(in.Nonce, rowsOf(in.King), rowsOf(in.Challenger), in.Failed, exchangeOf(in.Exchange))
+			rows, err := arms(in.King, in.Challenger)
+			if err != nil {
+				return err
+			}
+			v, err := judge(in.Nonce, rows[0], rows[1], in.Failed, exchangeOf(in.Exchange))
 			if err != nil {
 				return err
 			}

@@ -12,15 +12,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/core/secret"
+	"assay/run"
 )
 
 // printJSON writes v as one indented JSON document, the same for the same v.
 func printJSON(w io.Writer, v any) error {
-	err := json.MarshalWrite(w, v, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.WithIndent("  "))
+	b, err := json.Marshal(v, json.Deterministic(true), json.FormatNilSliceAsNull(false), jsontext.WithIndent("  "))
 	if err != nil {
-		return err
+		return fmt.Errorf("a number of the result is not finite: %w", err) // all else in a view has a JSON form
 	}
-	_, err = io.WriteString(w, "\n")
+	_, err = w.Write(append(b, '\n'))
 	return err
 }
 
@@ -79,53 +80,59 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// pending is a file that takes its name only when it is complete.
+// pending is a file that grows as NAME.partial and takes its name only when it is complete.
 type pending struct {
 	*os.File
 	name string
+	keep bool
 }
 
-// createPending starts a file beside its final name.
+// createPending starts NAME.partial, over one that a killed run left. NAME may be a file; anything else is refused, because
+// the rename at the end would replace it.
 func createPending(name string) (*pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // a link stays a link
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	f, err := os.OpenFile(name+".partial", os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("creating %s: %w", name, unwrapPath(err))
+		return nil, err
 	}
-	return &pending{f, name}, nil
-}
-
-// unwrapPath drops the path of a file that the user did not name.
-func unwrapPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
+	if err := run.Lock(f); err != nil { // before it is emptied: another run may be writing it
+		return nil, errors.Join(fmt.Errorf("%s.partial is being written by another run: %w", name, err), f.Close())
 	}
-	return err
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &pending{File: f, name: name}, nil
 }
 
 // Commit makes the file durable and gives it its name.
-func (p *pending) Commit() error { return p.CommitAs(p.name) }
-
-// CommitAs is Commit under another name.
-func (p *pending) CommitAs(name string) error {
-	err := p.Chmod(0o644)
+func (p *pending) Commit() error {
+	err := p.Sync()
 	if err == nil {
-		err = p.Sync()
+		err = os.Rename(p.Name(), p.name)
 	}
-	if err = errors.Join(err, p.Close()); err == nil {
-		err = os.Rename(p.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(p.Name()))
+	if err = errors.Join(err, p.Close()); err != nil {
+		return errors.Join(err, os.Remove(p.name+".partial"))
 	}
 	return nil
 }
 
+// Keep leaves the file as NAME.partial when it is discarded.
+func (p *pending) Keep() { p.keep = true }
+
 // Discard removes the file. It does nothing after Commit.
 func (p *pending) Discard() {
-	if p.Close() == nil { // else it was committed
-		_ = os.Remove(p.Name()) // best effort: a leftover is hidden and harmless
+	if p.Sync() != nil { // it was committed, and so closed
+		return
 	}
+	if !p.keep {
+		_ = os.Remove(p.Name()) // best effort: the next run writes over a leftover
+	}
+	_ = p.Close()
 }
 
 // openTree opens a directory so that nothing outside it can be read through it.

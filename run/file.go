@@ -65,7 +65,7 @@ func OpenJournal(path string) (*FileJournal, error) {
 }
 
 func (j *FileJournal) open(path string) error {
-	if err := lock(j.file); err != nil {
+	if err := Lock(j.file); err != nil {
 		return err
 	}
 	read, err := readJournal(j.file, j.remember)

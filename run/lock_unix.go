@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes the file for this process until it is closed.
-func lock(f *os.File) error {
+// Lock takes the file for this process until it is closed. A file that another process holds is refused as Locked.
+func Lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return Locked.With()

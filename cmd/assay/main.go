@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,6 +19,7 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
+	log.SetOutput(io.Discard) // the HTTP library logs what servers send there, keys that they echo included
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {

@@ -122,7 +122,7 @@ type Machine struct {
 	set     Settings
 	view    *state.Episode
 	render  *state.Renderer
-	result  Result
+	result  *Result // apart, so that keeping it does not keep the machine
 	tracker action.Tracker
 	now     time.Duration
 	current delegate
@@ -149,12 +149,12 @@ var _ step.Machine[Event, Effect] = (*Machine)(nil)
 // New starts an episode of a pinned task under the window's renderer.
 func New(t task.Pinned, r *state.Renderer, s Settings) *Machine {
 	m := &Machine{task: t, set: s, render: r, view: r.Episode(t)}
-	m.result = Result{Task: t, Ending: ending.MaxSteps, Steps: make([]Step, 0, 4)}
+	m.result = &Result{Task: t, Ending: ending.MaxSteps, Steps: make([]Step, 0, 4)}
 	return m
 }
 
 // Result returns the episode so far; it is final once the machine is done.
-func (m *Machine) Result() *Result { return &m.result }
+func (m *Machine) Result() *Result { return m.result }
 
 // Start asks for the first turn.
 func (m *Machine) Start() step.Ready[Effect] { return m.begin() }

@@ -98,7 +98,8 @@ type Arm struct {
 	Budget      *money.Pico
 	Concurrency int
 	Journal     run.Journal
-	Trace       io.Writer // nil: no trace
+	Drain       <-chan struct{} // see play.Arm
+	Trace       io.Writer       // nil: no trace
 	Progress    func(done int)
 	Decisions   int // tasks whose decisions are reported; below 0 all
 	Now         func() time.Time
@@ -139,7 +140,7 @@ func (st *Stage) play(ctx context.Context, a Arm) ([]*episode.Result, error) {
 	arm := &play.Arm{
 		Conductor: a.Conductor, Workers: a.Workers, Grader: play.Metrics{World: st.World}, Counter: a.Counter,
 		Renderer: st.Renderer, Profile: st.Profile, Concurrency: a.Concurrency,
-		Journal: a.Journal, ID: "dev", About: a.Name + "\x00" + st.Nonce, Paid: a.Workers != nil, Now: a.Now,
+		Journal: a.Journal, ID: "dev", About: a.Name + "\x00" + st.Nonce, Paid: a.Workers != nil, Drain: a.Drain, Now: a.Now,
 	}
 	if a.Workers == nil {
 		arm.Workers = play.Recorded{World: st.World}

@@ -1,13 +1,89 @@
 package play
 
 import (
+	"fmt"
 	"strconv"
 
 	"assay/conductor/episode"
 	"assay/conductor/task"
 	"assay/core/digest"
+	"assay/core/money"
 	"assay/run"
 )
+
+// bind reads the arm's own record in the journal, or writes it, before anything else is recorded or called: an arm that
+// was begun by another command is refused here.
+func (r *running) bind() error {
+	past, err := r.Journal.Enter(r.ID)
+	if err != nil {
+		return fmt.Errorf("entering the arm: %w", err)
+	}
+	defer r.Journal.Leave(r.ID)
+	about := r.armAbout()
+	if len(past) > 0 {
+		if past[0].Key != about {
+			return run.OtherRun.With()
+		}
+		return nil
+	}
+	at, err := r.Journal.Append(run.Record{Run: r.ID, Kind: run.Begin, Key: about})
+	if err != nil {
+		return fmt.Errorf("recording the arm: %w", err)
+	}
+	if err := r.Journal.Sync(at); err != nil {
+		return fmt.Errorf("recording the arm: %w", err)
+	}
+	return nil
+}
+
+// armAbout says what the arm is played with: who plays, under which rules, with which allowance, and the slice in order.
+func (r *running) armAbout() string {
+	h := []byte(r.About + "\x00" + r.Profile.String() + "\x00" + r.Renderer.PrefixDigest() + "\x00")
+	if r.Limited {
+		h = r.Allowance.AppendDollars(h)
+	}
+	for _, t := range r.slice {
+		h = append(append(append(append(h, 0), t.ID()...), 0), t.Digest()...)
+	}
+	return digest.HexOfBytes(h)
+}
+
+// spent sums what the journal says the arm's calls cost.
+func (r *running) spent() (money.Pico, error) {
+	var sum money.Pico
+	for _, t := range r.slice {
+		id := r.runID(t)
+		past, err := r.Journal.Enter(id)
+		if err != nil {
+			return 0, fmt.Errorf("entering run %q: %w", id, err)
+		}
+		r.Journal.Leave(id)
+		for _, rec := range past {
+			if rec.Event == nil {
+				continue
+			}
+			e, err := parseEvent(rec.Event)
+			if err != nil {
+				return 0, err
+			}
+			if e.Cost > 0 {
+				sum = sum.Plus(e.Cost)
+			}
+		}
+	}
+	return sum, nil
+}
+
+// maxRunID keeps run ids below the journal's limit.
+const maxRunID = 400
+
+// runID names an episode in the journal: by its task, or by the task's digest where the name is too long for a line.
+func (r *running) runID(t task.Pinned) string {
+	if id := r.ID + "/" + t.ID(); len(id) <= maxRunID {
+		return id
+	}
+	return r.ID + "/sha256:" + digest.HexOfBytes([]byte(t.ID()))
+}
 
 // about binds an episode's records to what it was played with: the arm, the prompts' constant part and the task.
 func (r *running) about(t task.Pinned) string {

@@ -8,6 +8,7 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,7 +24,9 @@ import (
 	"assay/conductor/state"
 	"assay/conductor/task"
 	"assay/conductor/worker"
+	"assay/core/limit"
 	"assay/core/money"
+	"assay/core/text"
 	"assay/run"
 )
 
@@ -81,6 +84,9 @@ type Arm struct {
 	ID      string
 	About   string
 	Paid    bool
+	// Drain, when it is closed, ends the arm without cutting off what is under way: no effect begins any more, and
+	// what ends is recorded. The arm's error is ErrDrained then.
+	Drain <-chan struct{}
 	// Table, when set, is shared by the arms of a window. Callers see it unlocked only between arms.
 	Table *outcome.Table
 	// Finished is told of every episode that ended or was cut off, from any goroutine, with its place in the slice.
@@ -99,6 +105,14 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 		plan: arm.New(len(slice), arm.Settings{Concurrency: a.Concurrency, Allowance: a.Allowance, Limited: a.Limited}),
 		jobs: make(chan job, width), done: make(chan ended, width),
 	}
+	if a.Journal != nil {
+		if err := r.bind(); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.openMeter(); err != nil {
+		return nil, err
+	}
 	for range width { // goroutines that stay keep their grown stacks
 		go r.work(ctx)
 	}
@@ -116,7 +130,9 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 		inFlight--
 		if e.err != nil && failed == nil {
 			failed = e.err
-			cancel(e.err)
+			if !errors.Is(e.err, ErrDrained) {
+				cancel(e.err)
+			}
 		}
 		if failed == nil {
 			r.plan.Done(r.results[e.i].Spent)
@@ -151,6 +167,7 @@ type running struct {
 	began   time.Time
 	jobs    chan job
 	done    chan ended
+	meter   *limit.Ledger // what a paid arm's calls may still spend, whoever makes them; nil: no limit
 	tableMu sync.Mutex
 }
 
@@ -174,7 +191,7 @@ func (r *running) work(ctx context.Context) {
 		if err == nil {
 			r.finished(j.i)
 		} else {
-			err = fmt.Errorf("task %s: %w", r.slice[j.i].ID(), err)
+			err = fmt.Errorf("task %s: %w", text.Quote(r.slice[j.i].ID(), 100), err)
 		}
 		r.done <- ended{j.i, err}
 	}
@@ -197,7 +214,7 @@ func (r *running) episode(ctx context.Context, i int, left money.Pico) error {
 	var id, bound string
 	if r.Journal != nil {
 		loop.Durable = p.durable()
-		id, bound = r.ID+"/"+t.ID(), r.about(t)
+		id, bound = r.runID(t), r.about(t)
 	}
 	if err := loop.Run(ctx, id, bound, m); err != nil {
 		return err
@@ -216,7 +233,15 @@ type player struct {
 
 func (p *player) elapsed() time.Duration { return p.base + p.Now().Sub(p.since) }
 
+// ErrDrained is the error of an arm that was drained before its end.
+var ErrDrained = errors.New("drained")
+
 func (p *player) act(ctx context.Context, d episode.Effect) (e episode.Event, err error) {
+	select {
+	case <-p.Drain:
+		return episode.Event{}, ErrDrained
+	default:
+	}
 	switch d.Do {
 	case episode.Ask:
 		e, err = p.ask(ctx, d)
@@ -268,7 +293,7 @@ func (p *player) call(ctx context.Context, d episode.Effect) (episode.Event, err
 			return episode.Event{Told: episode.Replayed, Row: &row}, nil
 		}
 	}
-	return p.Workers.Call(ctx, d.Request)
+	return p.metered(ctx, d.Request)
 }
 
 func (p *player) inspect(ctx context.Context, d episode.Effect) episode.Event {

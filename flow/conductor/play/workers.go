@@ -48,7 +48,10 @@ func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error)
 		e.Told, e.Text = episode.Failed, l.said(worker.Outcome(err)+": "+said.Failure)
 	}
 	if e.Cost, err = money.FromFloat(said.Cost); err != nil {
-		e.Cost = -1 // the episode refuses it with a word of its own
+		e.Cost = -1
+	}
+	if e.Cost < 0 && l.Profile.Strict() { // in compat the episode refuses it, and the run ends
+		e.Told, e.Text, e.Cost = episode.Failed, "bad_cost: the provider's reply names a cost that is none", 0
 	}
 	return e, nil
 }
