@@ -70,6 +70,9 @@ func (d *DevKit) failureModes(p *printer) {
 	}
 	p.f("endings:%s\n", counts(f.Endings))
 	p.f("worker delegates: %d made, %d failed, %d refused by the meter, %d uncertain\n", f.Calls, f.Failed, f.Refused, f.Uncertain)
+	if f.Uncertain > 0 {
+		p.f("  uncertain calls were cut off and count $0 here; the provider may have charged them\n")
+	}
 	for _, r := range f.Reasons {
 		p.f("  %d× %s\n", r.N, text.Clean(r.Name, 160))
 	}
