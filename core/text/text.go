@@ -90,8 +90,11 @@ func Lines(s string) []string {
 // LastLine returns the last line of s that is not blank, trimmed, or "".
 func LastLine(s string) string {
 	s = TrimRight(s)
-	if i := strings.LastIndexFunc(s, IsLineEnd); i >= 0 {
-		_, n := utf8.DecodeRuneInString(s[i:])
+	for {
+		i, n := lineEnd(s)
+		if n == 0 {
+			break
+		}
 		s = s[i+n:]
 	}
 	return Trim(s)
@@ -116,7 +119,15 @@ var asciiSpace = [utf8.RuneSelf]bool{
 }
 
 // TrimRight removes white space at the end of s.
-func TrimRight(s string) string { return strings.TrimRightFunc(s, IsSpace) }
+func TrimRight(s string) string {
+	for s != "" && s[len(s)-1] < utf8.RuneSelf && asciiSpace[s[len(s)-1]] {
+		s = s[:len(s)-1]
+	}
+	if s == "" || s[len(s)-1] < utf8.RuneSelf {
+		return s
+	}
+	return strings.TrimRightFunc(s, IsSpace)
+}
 
 // Fields splits s at runs of white space.
 func Fields(s string) []string { return strings.FieldsFunc(s, IsSpace) }

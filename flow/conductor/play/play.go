@@ -113,8 +113,10 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 	if err := r.openMeter(); err != nil {
 		return nil, err
 	}
-	for range width { // goroutines that stay keep their grown stacks
-		go r.work(ctx)
+	if width > 1 { // a serial arm hands nothing over
+		for range width { // goroutines that stay keep their grown stacks
+			go r.work(ctx)
+		}
 	}
 	defer close(r.jobs)
 	var failed error
@@ -125,6 +127,9 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 		}
 		if inFlight == 0 {
 			break
+		}
+		if width == 1 {
+			r.done <- r.play(ctx, <-r.jobs)
 		}
 		e := <-r.done
 		inFlight--
@@ -187,14 +192,18 @@ func (r *running) start() int {
 // work plays episodes until the arm is over.
 func (r *running) work(ctx context.Context) {
 	for j := range r.jobs {
-		err := r.episode(ctx, j.i, j.left)
-		if err == nil {
-			r.finished(j.i)
-		} else {
-			err = fmt.Errorf("task %s: %w", text.Quote(r.slice[j.i].ID(), 100), err)
-		}
-		r.done <- ended{j.i, err}
+		r.done <- r.play(ctx, j)
 	}
+}
+
+func (r *running) play(ctx context.Context, j job) ended {
+	err := r.episode(ctx, j.i, j.left)
+	if err == nil {
+		r.finished(j.i)
+	} else {
+		err = fmt.Errorf("task %s: %w", text.Quote(r.slice[j.i].ID(), 100), err)
+	}
+	return ended{j.i, err}
 }
 
 func (r *running) finished(i int) {
