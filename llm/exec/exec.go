@@ -7,7 +7,7 @@
 // Invariants:
 //   - A turn ends with the text of exactly one line or with a refusal that names its reason; never with an empty text instead.
 //   - Turns pass one after another. A process that broke the protocol, hung or died is gone, its whole process group with
-//     it, before the error is returned; the next turn starts a fresh one.
+//     it, before the error is returned. None is replaced in silence: only a turn behind an error starts a fresh one.
 //   - A line is at most 1 MiB long.
 package exec
 
@@ -134,42 +134,23 @@ func (c *Prompter) Prompt(ctx context.Context, t Turn) (Text, error) {
 	return Text{}, err
 }
 
-// ask makes one exchange. A process that answered an earlier turn and is then found gone gets one successor: whether
-// its end was seen before or after the line was written is a matter of chance and must not matter.
+// ask makes one exchange. A process that ended after an earlier turn is found gone here, and that is an error: whatever it
+// knew of the run is lost with it.
 func (c *Prompter) ask(ctx context.Context, t Turn) (Text, error) {
-	for {
-		if err := c.ready(); err != nil {
-			return Text{}, err
+	if c.p == nil {
+		p, err := start(c.argv, c.o)
+		if err != nil {
+			return Text{}, NotStarted.Because(err)
 		}
-		old := c.p.answered
-		line, err := c.p.exchange(ctx, t.line())
-		switch {
-		case err == nil:
-			return parse(line, t)
-		case !old || fault.Of(err) != Exited:
-			return Text{}, err
-		}
-		c.drop()
+		c.p = p
+	} else if c.p.unasked() {
+		return Text{}, AnsweredTwice.With()
 	}
-}
-
-// ready leaves a process that waits for a line. One that died since its last turn is started again.
-func (c *Prompter) ready() error {
-	if c.p != nil {
-		switch pending, alive := c.p.pending(); {
-		case pending:
-			return AnsweredTwice.With()
-		case alive:
-			return nil
-		}
-		c.drop()
-	}
-	p, err := start(c.argv, c.o)
+	line, err := c.p.exchange(ctx, t.line())
 	if err != nil {
-		return NotStarted.Because(err)
+		return Text{}, err
 	}
-	c.p = p
-	return nil
+	return parse(line, t)
 }
 
 // drop ends the process and everything it started.
@@ -189,10 +170,10 @@ func (c *Prompter) Close() error {
 	if c.p == nil {
 		return nil
 	}
-	pending, _ := c.p.pending()
+	unasked := c.p.unasked()
 	c.p.finish()
 	c.p = nil
-	if pending {
+	if unasked {
 		return AnsweredTwice.With()
 	}
 	return nil

@@ -39,6 +39,19 @@ func child(mode string) {
 	switch mode {
 	case "sleep":
 		linger()
+	case "deaf":
+		fmt.Fprintln(os.Stderr, os.Getpid())
+		linger()
+	case "parent":
+		c := exec.Command([]string{os.Args[0]}, exec.Options{Env: append(os.Environ(), childMode+"=deaf"), Stderr: os.Stderr})
+		_, _ = c.Prompt(context.Background(), exec.Turn{})
+	case "closes its output":
+		_ = os.Stdout.Close()
+		linger()
+	case "exits later":
+		_ = os.Stdout.Close()
+		<-time.After(20 * time.Millisecond) // the end of the output is seen long before that of the process
+		os.Exit(7)
 	case "quits at once":
 		os.Exit(3)
 	}
@@ -67,9 +80,14 @@ func reply(mode, prompt, task string, step int) {
 	switch mode {
 	case "echo":
 		say(prompt)
+	case "thrice":
+		if step == 4 {
+			os.Exit(7)
+		}
+		say(prompt)
 	case "once":
 		say(prompt)
-		os.Exit(0)
+		os.Exit(7)
 	case "twice":
 		fmt.Print("{\"text\":\"a\"}\n{\"text\":\"b\"}\n")
 	case "late":
@@ -131,6 +149,8 @@ func TestBrokenConductorsAreNamed(t *testing.T) {
 		"quits at once":                         exec.Exited,
 		"cut":                                   exec.Exited,
 		"killed":                                exec.Exited,
+		"exits later":                           exec.Exited,
+		"closes its output":                     exec.Exited,
 		"flood":                                 exec.Flooded,
 		"twice":                                 exec.AnsweredTwice,
 		"other":                                 exec.OutOfTurn,
@@ -159,7 +179,10 @@ func TestBrokenConductorsAreNamed(t *testing.T) {
 			}
 		})
 	}
-	for mode, want := range map[string]string{"quits at once": "exit 3", "killed": "killed", `{"error":"no GPU"}`: "no GPU"} {
+	for mode, want := range map[string]string{
+		"quits at once": "exit 3", "exits later": "exit 7", "killed": `signal "killed"`, "closes its output": "went on running",
+		`{"error":"no GPU"}`: "no GPU",
+	} {
 		_, err := conductor(t, mode, exec.Options{}).Prompt(t.Context(), exec.Turn{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want it to say %q", mode, err, want)
@@ -228,17 +251,34 @@ func alive(pid int) bool {
 	return err == nil && state[0] != 'Z' && state[0] != 'X'
 }
 
-func TestBehaviourV9_AConductorThatDiedIsServedAgainOnTheNextTurn(t *testing.T) {
-	c := conductor(t, "once", exec.Options{})
-	for i := range 3 {
-		if got, err := c.Prompt(t.Context(), exec.Turn{Prompt: "p", Step: i}); err != nil || got.Text != "p" {
-			t.Fatalf("turn %d: %+v, %v", i, got, err)
+func TestAConductorThatEndsInMidRunIsNotReplacedInSilence(t *testing.T) {
+	for mode, last := range map[string]int{"once": 1, "thrice": 3} { // one ends behind its answer, one instead of it
+		c := conductor(t, mode, exec.Options{})
+		for i := 1; i <= last; i++ {
+			if got, err := c.Prompt(t.Context(), exec.Turn{Prompt: "p", Step: i}); err != nil || got.Text != "p" {
+				t.Fatalf("%s: turn %d: %+v, %v", mode, i, got, err)
+			}
+		}
+		_, err := c.Prompt(t.Context(), exec.Turn{Prompt: "p", Step: last + 1})
+		if fault.Of(err) != exec.Exited || !strings.Contains(err.Error(), "exit 7") {
+			t.Errorf("%s: %v, want its exit status", mode, err)
 		}
 	}
-	c = conductor(t, "twice", exec.Options{})
-	for range 2 { // a fault is not remembered either
-		if _, err := c.Prompt(t.Context(), exec.Turn{}); fault.Of(err) != exec.AnsweredTwice {
-			t.Fatal(err)
+}
+
+func TestBehaviourV9_AConductorThatDiedIsServedAgainOnTheNextTurn(t *testing.T) {
+	for mode, want := range map[string]fault.Code{"quits at once": exec.Exited, "twice": exec.AnsweredTwice} {
+		c := conductor(t, mode, exec.Options{})
+		for range 2 { // once the fault was told, it is not remembered
+			if _, err := c.Prompt(t.Context(), exec.Turn{}); fault.Of(err) != want {
+				t.Errorf("%s: %v", mode, err)
+			}
+		}
+	}
+	c := conductor(t, "thrice", exec.Options{})
+	for i, want := range []fault.Code{{}, exec.Exited, {}} {
+		if _, err := c.Prompt(t.Context(), exec.Turn{Step: 1 + 3*(i%2)}); fault.Of(err) != want {
+			t.Errorf("turn %d: %v", i, err)
 		}
 	}
 }

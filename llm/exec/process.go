@@ -21,9 +21,8 @@ type process struct {
 	out *os.File // its standard output
 	buf *bufio.Reader
 
-	answered bool // it has answered a turn
-
-	done chan struct{} // closed when it is reaped, its group is killed and its standard error is drained
+	reaped chan struct{} // closed when it has ended and how is known
+	done   chan struct{} // closed when it is reaped, its group is killed and its standard error is drained
 }
 
 // past is a deadline that ends a read or write at once.
@@ -31,6 +30,9 @@ var past = time.Unix(1, 0)
 
 // grace is how long a process may take to end by itself once its input is closed, and its last words on standard error to arrive.
 const grace = 250 * time.Millisecond
+
+// patience is how long a process whose output has ended may take to end by itself: the end of a pipe is seen before the exit.
+const patience = 500 * time.Millisecond
 
 func start(argv []string, o Options) (*process, error) {
 	var pipes [3][2]*os.File
@@ -56,14 +58,14 @@ func start(argv []string, o Options) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = o.Dir, o.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][1], pipes[1][1], pipes[2][1]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
 	err := cmd.Start()
 	closeAll(1)
 	if err != nil {
 		closeAll(0)
 		return nil, err
 	}
-	p := &process{cmd: cmd, in: pipes[0][0], out: pipes[1][0], done: make(chan struct{})}
+	p := &process{cmd: cmd, in: pipes[0][0], out: pipes[1][0], reaped: make(chan struct{}), done: make(chan struct{})}
 	p.buf = bufio.NewReaderSize(p.out, 64<<10)
 	go p.wait(pipes[2][0], o.Stderr)
 	return p, nil
@@ -84,6 +86,7 @@ func (p *process) wait(stderr *os.File, to io.Writer) {
 		}
 	}()
 	_ = p.cmd.Wait()
+	close(p.reaped)
 	p.signal(syscall.SIGKILL)
 	p.settle()
 	cut := time.AfterFunc(grace, func() { _ = stderr.SetReadDeadline(past) }) // someone outside the group may hold the pipe
@@ -156,7 +159,6 @@ func (p *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
 	case err != nil:
 		return nil, p.exited()
 	}
-	p.answered = true
 	return out, nil
 }
 
@@ -178,8 +180,14 @@ func (p *process) readLine() ([]byte, error) {
 	}
 }
 
-// exited says how the process ended.
+// exited says how the process ended whose output did. It must not kill first, or what it reads is its own signal.
 func (p *process) exited() error {
+	select {
+	case <-p.reaped:
+	case <-time.After(patience):
+		p.kill()
+		return Exited.Because(errors.New("it closed its standard output and went on running"))
+	}
 	p.kill()
 	s, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && s.Signaled() {
@@ -188,23 +196,20 @@ func (p *process) exited() error {
 	return Exited.With(fault.Int("exit", int64(p.cmd.ProcessState.ExitCode())))
 }
 
-// pending looks, without waiting, whether the process wrote something unasked, and whether it still lives.
-func (p *process) pending() (unasked, alive bool) {
+// unasked looks, without waiting, whether the process wrote something that nobody asked for.
+func (p *process) unasked() bool {
 	if p.buf.Buffered() > 0 {
-		return true, true
+		return true
 	}
 	raw, err := p.out.SyscallConn()
 	if err != nil {
-		return false, false
+		return false
 	}
 	var b [1]byte
 	var n int
-	var errRead error
-	if err := raw.Read(func(fd uintptr) bool {
-		n, errRead = syscall.Read(int(fd), b[:])
+	err = raw.Read(func(fd uintptr) bool {
+		n, _ = syscall.Read(int(fd), b[:])
 		return true
-	}); err != nil {
-		return false, false
-	}
-	return n > 0, errRead == syscall.EAGAIN || n > 0
+	})
+	return err == nil && n > 0
 }
