@@ -8,6 +8,7 @@
 //   - A turn ends with the text of exactly one line or with a refusal that names its reason; never with an empty text instead.
 //   - Turns pass one after another. A process that broke the protocol, hung or died is gone, its whole process group with
 //     it, before the error is returned. None is replaced in silence: only a turn behind an error starts a fresh one.
+//   - Where we are killed, the process and what stays in its group are killed too.
 //   - A line is at most 1 MiB long.
 package exec
 

@@ -40,8 +40,7 @@ func child(mode string) {
 	case "sleep":
 		linger()
 	case "deaf":
-		fmt.Fprintln(os.Stderr, os.Getpid())
-		linger()
+		withGrandchild()
 	case "parent":
 		c := exec.Command([]string{os.Args[0]}, exec.Options{Env: append(os.Environ(), childMode+"=deaf"), Stderr: os.Stderr})
 		_, _ = c.Prompt(context.Background(), exec.Turn{})
@@ -72,6 +71,18 @@ func child(mode string) {
 // linger keeps a child alive for longer than any test. An empty select would be a deadlock and end it.
 func linger() { <-time.After(time.Hour) }
 
+// withGrandchild starts a process that holds the answer's pipe open, tells both pids and lingers.
+func withGrandchild() {
+	grandchild := osexec.Command(os.Args[0])
+	grandchild.Env = append(os.Environ(), childMode+"=sleep")
+	grandchild.Stdout = os.Stdout
+	if err := grandchild.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, os.Getpid(), grandchild.Process.Pid)
+	linger()
+}
+
 func reply(mode, prompt, task string, step int) {
 	say := func(text string) {
 		b, _ := json.Marshal(text)
@@ -100,14 +111,7 @@ func reply(mode, prompt, task string, step int) {
 		say2 := fmt.Sprintf("{\"text\":\"a\",\"step\":%d}\n", step+1)
 		fmt.Print(say2)
 	case "hang":
-		grandchild := osexec.Command(os.Args[0])
-		grandchild.Env = append(os.Environ(), childMode+"=sleep")
-		grandchild.Stdout = os.Stdout // holds the answer's pipe open
-		if err := grandchild.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(os.Stderr, os.Getpid(), grandchild.Process.Pid)
-		linger()
+		withGrandchild()
 	case "cut":
 		fmt.Print(`{"text":"a"`)
 		os.Exit(0)

@@ -21,6 +21,9 @@ type process struct {
 	out *os.File // its standard output
 	buf *bufio.Reader
 
+	guard *exec.Cmd // kills the group when we are gone
+	held  *os.File  // tells guard that we are there, by being open
+
 	reaped chan struct{} // closed when it has ended and how is known
 	done   chan struct{} // closed when it is reaped, its group is killed and its standard error is drained
 }
@@ -58,7 +61,7 @@ func start(argv []string, o Options) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = o.Dir, o.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][1], pipes[1][1], pipes[2][1]
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := cmd.Start()
 	closeAll(1)
 	if err != nil {
@@ -67,8 +70,32 @@ func start(argv []string, o Options) (*process, error) {
 	}
 	p := &process{cmd: cmd, in: pipes[0][0], out: pipes[1][0], reaped: make(chan struct{}), done: make(chan struct{})}
 	p.buf = bufio.NewReaderSize(p.out, 64<<10)
+	if err := p.watch(); err != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		closeAll(0)
+		return nil, err
+	}
 	go p.wait(pipes[2][0], o.Stderr)
 	return p, nil
+}
+
+// watch starts the group's guard, which waits for the end of a pipe that only we hold open. Where we are killed and can end
+// nothing any more, a Conductor that does not read would never notice. The kernel's own signal at a parent's death would reach
+// a command's shell and not the command; this reaches all that stays in the group, on every Unix.
+func (p *process) watch() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	p.guard, p.held = exec.Command("/bin/sh", "-c", "read -r _; kill -KILL 0"), w
+	p.guard.Stdin = r
+	p.guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: p.cmd.Process.Pid}
+	if err := p.guard.Start(); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	return nil
 }
 
 // wait reaps the process. What it leaves behind in its group is killed, so that nobody keeps its pipes open.
@@ -88,6 +115,8 @@ func (p *process) wait(stderr *os.File, to io.Writer) {
 	_ = p.cmd.Wait()
 	close(p.reaped)
 	p.signal(syscall.SIGKILL)
+	_ = p.guard.Wait() // it was in the group
+	_ = p.held.Close()
 	p.settle()
 	cut := time.AfterFunc(grace, func() { _ = stderr.SetReadDeadline(past) }) // someone outside the group may hold the pipe
 	<-copied

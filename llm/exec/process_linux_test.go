@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAConductorThatDoesNotReadDiesWithAKilledParent(t *testing.T) {
+func TestAConductorThatDoesNotReadAndItsChildDieWithAKilledParent(t *testing.T) {
 	parent := osexec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), childMode+"=parent")
 	stderr, err := parent.StderrPipe()
@@ -18,16 +18,16 @@ func TestAConductorThatDoesNotReadDiesWithAKilledParent(t *testing.T) {
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	_, err = fmt.Fscan(stderr, &pid) // the Conductor's own, so it runs by now
+	var pids [2]int
+	_, err = fmt.Fscan(stderr, &pids[0], &pids[1]) // told by the Conductor, so both run by now
 	if kerr := parent.Process.Kill(); kerr != nil {
 		t.Fatal(kerr)
 	}
 	_ = parent.Wait() // killed
 	if err != nil {
-		t.Fatalf("the Conductor's pid did not come: %v", err)
+		t.Fatalf("the Conductor's pids did not come: %v", err)
 	}
-	for alive(pid) { // the kill is on its way; a Conductor that escaped it would spin until the test's time is out
+	for alive(pids[0]) || alive(pids[1]) { // the kill is on its way; who escaped it would spin until the test's time is out
 		runtime.Gosched()
 	}
 }
