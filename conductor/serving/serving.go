@@ -23,6 +23,7 @@ import (
 	"assay/conductor/window"
 	"assay/core/canon"
 	"assay/core/fault"
+	"assay/core/text"
 )
 
 // MaxTokens is the generation limit of one turn, in tokens.
@@ -61,7 +62,14 @@ type Completion struct {
 	Finish       string // finish reason, "" where none
 	Tokens       int64  // completion tokens, or Unknown
 	PromptTokens int64  // prompt tokens, or Unknown
+
+	// Failure is what the provider said beside conductor.ProviderError, up to 4096 bytes; else "". It may hold a secret: who
+	// shows it redacts it first and clips and cleans it then.
+	Failure string
 }
+
+// maxFailure is the longest failure text that is kept, in bytes: far more than is shown, since half a key would not be recognised.
+const maxFailure = 4096
 
 type reply struct {
 	Model   *string `json:"model"`
@@ -70,6 +78,7 @@ type reply struct {
 		Finish jsontext.Value `json:"finish_reason"`
 	} `json:"choices"`
 	Usage jsontext.Value `json:"usage"`
+	Error jsontext.Value `json:"error"`
 }
 
 type usage struct {
@@ -81,11 +90,15 @@ type usage struct {
 var surrogates = jsontext.AllowInvalidUTF8(true)
 
 // Read reads the body of a 200 from the completions endpoint. names are the asked name and the aliases that the
-// endpoint listed when it became ready. Errors are conductor.WrongModel and conductor.BadCompletion.
+// endpoint listed when it became ready. Errors are, in this order, conductor.ProviderError for an error member that is not null,
+// WrongModel, BadCompletion, and GenerationFailed for the finish reason "error". Beside an error only Failure may say something.
 func Read(body []byte, names []string) (Completion, error) {
 	var r reply
 	if err := json.Unmarshal(body, &r, surrogates); err != nil {
 		return Completion{}, conductor.BadCompletion.Because(err)
+	}
+	if r.Error != nil && r.Error.Kind() != 'n' {
+		return Completion{Failure: text.Clip(words(r.Error), maxFailure)}, conductor.ProviderError.With()
 	}
 	if r.Model == nil {
 		return Completion{}, conductor.BadCompletion.Because(errors.New("no model is named"))
@@ -100,12 +113,31 @@ func Read(body []byte, names []string) (Completion, error) {
 	if c.Text.Kind() != '"' {
 		return Completion{}, conductor.BadCompletion.Because(errors.New("the choice has no text"))
 	}
+	if canon.Text(c.Finish) == "error" {
+		return Completion{}, conductor.GenerationFailed.With()
+	}
 	out := Completion{Text: canon.Text(c.Text), Model: *r.Model, Finish: canon.Text(c.Finish), Tokens: Unknown, PromptTokens: Unknown}
 	var u usage
 	if r.Usage.Kind() == '{' && json.Unmarshal(r.Usage, &u, surrogates) == nil {
 		out.Tokens, out.PromptTokens = count(u.Out), count(u.In)
 	}
 	return out, nil
+}
+
+// words returns the message of an error member, and its JSON where it has none.
+func words(raw jsontext.Value) string {
+	var e struct {
+		Message jsontext.Value `json:"message"`
+	}
+	if raw.Kind() == '"' {
+		e.Message = raw
+	} else if raw.Kind() == '{' {
+		_ = json.Unmarshal(raw, &e, surrogates) // one value of JSON already
+	}
+	if s := canon.Text(e.Message); s != "" {
+		return s
+	}
+	return strings.ToValidUTF8(string(raw), "\ufffd")
 }
 
 func count(raw jsontext.Value) int64 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -74,7 +75,13 @@ func TestRead(t *testing.T) {
 		"V5 cut by the limit":             {`{"model":"m@1","choices":[{"text":"DELEG","finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":576}}`, fault.Code{}, serving.Completion{Text: "DELEG", Model: "m@1", Finish: "length", Tokens: 576, PromptTokens: 7}},
 		"V6 junk":                         {`<html>busy</html>`, conductor.BadCompletion, serving.Completion{}},
 		"V6 nothing":                      {``, conductor.BadCompletion, serving.Completion{}},
-		"V6 an error object":              {`{"error":{"message":"overloaded"}}`, conductor.BadCompletion, serving.Completion{}},
+		"V6 an error object":              {`{"error":{"message":"over\n\ud83dloaded","code":502}}`, conductor.ProviderError, serving.Completion{Failure: "over\n\ufffdloaded"}},
+		"V6 an error beside a good text":  {`{"error":"busy","model":"m@1","choices":[{"text":"STOP"}]}`, conductor.ProviderError, serving.Completion{Failure: "busy"}},
+		"V6 an error without a message":   {`{"error":{"code":502},"model":"m@1","choices":[{"text":"STOP"}]}`, conductor.ProviderError, serving.Completion{Failure: `{"code":502}`}},
+		"V6 an empty error":               {`{"error":"","model":"m@1","choices":[{"text":"STOP"}]}`, conductor.ProviderError, serving.Completion{Failure: `""`}},
+		"V6 an endless error":             {`{"error":"` + strings.Repeat("x", 5000) + `"}`, conductor.ProviderError, serving.Completion{Failure: strings.Repeat("x", 4096) + "…"}},
+		"V6 no error":                     {`{"error":null,"model":"m@1","choices":[{"text":"STOP"}]}`, fault.Code{}, serving.Completion{Text: "STOP", Model: "m@1", Tokens: -1, PromptTokens: -1}},
+		"V6 a generation that broke off":  {`{"model":"m@1","choices":[{"text":"STOP","finish_reason":"error"}]}`, conductor.GenerationFailed, serving.Completion{}},
 		"V6 two values":                   {`{"model":"m@1","choices":[{"text":"a"}]}{}`, conductor.BadCompletion, serving.Completion{}},
 		"V6 a member twice":               {`{"model":"m@1","model":"m@1","choices":[{"text":"a"}]}`, conductor.BadCompletion, serving.Completion{}},
 		"V7 blanks around are kept":       {`{"model":"m@1","choices":[{"text":" STOP\n "}],"usage":null}`, fault.Code{}, serving.Completion{Text: " STOP\n ", Model: "m@1", Tokens: -1, PromptTokens: -1}},
@@ -95,11 +102,13 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"model":"m","choices":[{"text":"STOP"}],"usage":{"completion_tokens":2}}`))
 	f.Add([]byte(`{"model":"m","choices":[{"text":"\ud83d"}]}`))
 	f.Add([]byte(`{"model":"n","choices":null}`))
+	f.Add([]byte(`{"error":{"message":"\udc00"}}`))
+	f.Add([]byte(`{"model":"m","choices":[{"text":"a","finish_reason":"error"}]}`))
 	names := []string{"m", "alias"}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c, err := serving.Read(body, names)
 		switch {
-		case err != nil && c != serving.Completion{}:
+		case err != nil && c != serving.Completion{Failure: c.Failure} || !utf8.ValidString(c.Failure):
 			t.Fatalf("%+v beside %v", c, err)
 		case err == nil && (!slices.Contains(names, c.Model) || c.Tokens < serving.Unknown):
 			t.Fatalf("read %+v", c)

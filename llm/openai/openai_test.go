@@ -321,7 +321,13 @@ func TestModels(t *testing.T) {
 	if diff := cmp.Diff([]string{"b", "a"}, names); err != nil || diff != "" {
 		t.Errorf("error %v, names %v", err, names)
 	}
-	for _, body := range []string{`{}`, `[]`, `{"data":{}}`, `null`} {
+	for _, body := range []string{`{"data":[]}`, `{"data":[{"id":""},null]}`} { // an endpoint may serve nothing: that is an answer
+		c := newClient(t, openai.Options{Carrier: endpoint(map[string]string{"GET /models": body})})
+		if names, err := c.Models(t.Context()); err != nil || len(names) != 0 {
+			t.Errorf("%s: %v, %v", body, names, err)
+		}
+	}
+	for _, body := range []string{`{}`, `[]`, `{"data":{}}`, `{"data":null}`, `null`} {
 		c := newClient(t, openai.Options{Carrier: endpoint(map[string]string{"GET /models": body})})
 		if names, err := c.Models(t.Context()); fault.Of(err) != openai.BadListing || names != nil {
 			t.Errorf("%s: %v, %v", body, names, err)

@@ -10,7 +10,8 @@ import (
 	"assay/core/fault"
 )
 
-// Models returns the names that GET /models lists, in the order of the list. Rows without a name are passed over.
+// Models returns the names that GET /models lists, in the order of the list. Rows without a name are passed over, and an
+// endpoint that lists none is no error.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	r, err := c.exchange(ctx, http.MethodGet, "models", nil)
 	if err != nil {
