@@ -50,8 +50,12 @@ type span struct {
 }
 
 // OpenJournal opens the journal at path, or creates it with mode 0600, and locks it against other processes.
-// A last line that a crash cut off is dropped; any other damage is refused with its line number.
+// A last line that a crash cut off is dropped; any other damage is refused with its line number. What is no regular file is
+// refused before it is opened: a pipe would be read for ever.
 func OpenJournal(path string) (*FileJournal, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("opening the journal %s: %w", path, NotJournal.Because(errNotRegular))
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
@@ -63,6 +67,8 @@ func OpenJournal(path string) (*FileJournal, error) {
 	}
 	return j, nil
 }
+
+var errNotRegular = errors.New("it is not a regular file")
 
 func (j *FileJournal) open(path string) error {
 	if err := Lock(j.file); err != nil {

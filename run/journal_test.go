@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,6 +181,18 @@ func TestJournalIsHeldByOneProcess(t *testing.T) {
 	open(t, path)
 	if _, err := run.OpenJournal(path); fault.Of(err) != run.Locked {
 		t.Errorf("a second opening: %v", err)
+	}
+}
+
+func TestWhatIsNoRegularFileIsNotOpened(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "journal")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, filepath.Dir(pipe), os.DevNull} {
+		if _, err := run.OpenJournal(path); fault.Of(err) != run.NotJournal || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

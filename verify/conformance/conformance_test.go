@@ -269,3 +269,14 @@ func TestRun(t *testing.T) {
 		t.Error("a folder that is not there is accepted")
 	}
 }
+
+func TestWhatIsNoRegularFileIsNotOpened(t *testing.T) {
+	vectors := fstest.MapFS{"parse.jsonl": {Mode: fs.ModeNamedPipe}, "draw.jsonl": {}}
+	if groups, err := conformance.Run(vectors, nil); err == nil || !strings.Contains(err.Error(), `"parse.jsonl" is not a regular file`) {
+		t.Errorf("a pipe: %v, %v", groups, err)
+	}
+	vectors = fstest.MapFS{"parse.jsonl/draw.jsonl": {}}
+	if groups, err := conformance.Run(vectors, nil); err != nil || len(groups) != 1 || groups[0].Name != "draw" {
+		t.Errorf("a folder named like a file: %v, %v", groups, err)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,8 +40,13 @@ type Failure struct{ ID, Why string }
 func Run(p profile.Profile, known map[string]Runner, vectors fs.FS, progress func(Group)) ([]Group, error) {
 	var files []string
 	err := fs.WalkDir(vectors, ".", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(file, ".jsonl") {
-			files = append(files, file)
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".jsonl") {
+			return err
+		}
+		files = append(files, file)
+		info, err := fs.Stat(vectors, file)
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", strconv.Quote(file)) // a pipe would be waited for
 		}
 		return err
 	})
