@@ -11,6 +11,7 @@ package state
 import (
 	"crypto/sha256"
 	_ "embed"
+	"encoding"
 	"encoding/hex"
 	"hash"
 	"strconv"
@@ -43,7 +44,7 @@ type Renderer struct {
 	prefix   string
 	chars    int
 	snapshot *catalog.Snapshot
-	hashed   hash.Cloner // SHA-256 after the prefix
+	hashed   []byte // state of SHA-256 after the prefix
 
 	prefixDigest string
 }
@@ -62,9 +63,9 @@ func NewRenderer(instructions string, s *catalog.Snapshot, p profile.Profile) (*
 			return nil, err
 		}
 	}
-	h := sha256.New()
+	h := newHasher()
 	h.Write(b)
-	r.hashed, r.prefixDigest = h.(hash.Cloner), hex.EncodeToString(h.Sum(nil))
+	r.hashed, r.prefixDigest = h.save(nil), hex.EncodeToString(h.Sum(nil))
 	return r, nil
 }
 
@@ -88,7 +89,10 @@ type Episode struct {
 	renderer *Renderer
 	tail     []byte // task part, then history lines
 	taskLen  int
-	hashed   hash.Cloner // SHA-256 after the task part
+	ends     []byte // behind one another, the parts of prompts that follow the task
+	hash     hasher
+	hashed   []byte            // state of SHA-256 after the task part
+	sum      [sha256.Size]byte // of the last prompt
 	steps    int
 	spent    float64 // dollars, summed in history order as the prompt shows them
 }
@@ -108,13 +112,36 @@ func (r *Renderer) Episode(t task.Pinned) *Episode {
 		b = append(b, "none"...)
 	}
 	b = append(append(append(b, "\n---\n"...), t.Prompt()...), "\n---\n\n# HISTORY\n"...)
-	h, err := r.hashed.Clone()
-	if err != nil {
-		panic("state: SHA-256 can be cloned: " + err.Error())
-	}
-	h.Write(b)
-	return &Episode{renderer: r, tail: b, taskLen: len(b), hashed: h}
+	e := &Episode{renderer: r, tail: b, taskLen: len(b), hash: newHasher()}
+	e.hash.load(r.hashed)
+	e.hash.Write(b)
+	e.hashed = e.hash.save(make([]byte, 0, len(r.hashed)))
+	return e
 }
+
+// hasher is SHA-256 whose state can be kept and taken up again, so that what prompts share is hashed once.
+type hasher struct{ hash.Hash }
+
+func newHasher() hasher { return hasher{sha256.New()} }
+
+// save appends the state to dst.
+func (h hasher) save(dst []byte) []byte {
+	b, err := h.Hash.(encoding.BinaryAppender).AppendBinary(dst)
+	if err != nil {
+		panic("state: SHA-256 tells its state: " + err.Error())
+	}
+	return b
+}
+
+// load takes up a state that save gave.
+func (h hasher) load(state []byte) {
+	if err := h.Hash.(encoding.BinaryUnmarshaler).UnmarshalBinary(state); err != nil {
+		panic("state: SHA-256 takes its own state: " + err.Error())
+	}
+}
+
+// firstEnds is room for the ends of a usual episode's prompts.
+const firstEnds = 1 << 10
 
 // Delegated adds a step that called a model.
 func (e *Episode) Delegated(kind action.Kind, model string, success bool, cost money.Pico) {
@@ -142,9 +169,11 @@ func (e *Episode) Refused() {
 
 // Prompt returns the prompt of the next turn. It stays as it is when further steps are added.
 func (e *Episode) Prompt() Prompt {
-	history := e.tail[e.taskLen:]
-	end := make([]byte, 0, len(history)+128)
-	end = append(end, history...)
+	if e.ends == nil {
+		e.ends = make([]byte, 0, firstEnds)
+	}
+	start := len(e.ends) // what stands before belongs to earlier prompts and is not touched
+	end := append(e.ends, e.tail[e.taskLen:]...)
 	if e.steps == 0 {
 		end = append(end, "(no steps yet)\n"...)
 	}
@@ -153,14 +182,12 @@ func (e *Episode) Prompt() Prompt {
 	end = append(end, "\nthis is step "...)
 	end = strconv.AppendInt(end, int64(e.steps+1), 10)
 	end = append(end, " of at most 12. Reply with exactly one action.\n"...)
-	h, err := e.hashed.Clone()
-	if err != nil {
-		panic("state: SHA-256 can be cloned: " + err.Error())
-	}
-	h.Write(end)
-	p := Prompt{prefix: e.renderer.prefix, task: e.tail[:e.taskLen:e.taskLen], end: end}
-	h.Sum(p.sum[:0])
-	return p
+	e.ends = end
+	end = end[start:len(end):len(end)]
+	e.hash.load(e.hashed)
+	e.hash.Write(end)
+	e.hash.Sum(e.sum[:0])
+	return Prompt{prefix: e.renderer.prefix, task: e.tail[:e.taskLen:e.taskLen], end: end, sum: e.sum}
 }
 
 // Prompt is one rendered state. Its parts are shared between prompts, so that a window's catalog is not copied every turn.
