@@ -32,11 +32,7 @@ form:
 	@CGO_ENABLED=0 $(GO) vet ./...
 
 fuzz: need-go ## fuzz every parser, FUZZTIME (30s) each
-	@grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9_]+' . | sort | sed -E 's|^(.*)/[^/]+:[0-9]+:func (.*)|\1 \2|' | \
-	  while read -r dir name; do \
-	    echo "$$dir $$name"; \
-	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$dir" </dev/null || exit 1; \
-	  done
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" sh .ci/fuzz
 
 bench: need-go ## measure end to end, then run every benchmark
 	@$(GO) run ./bench
