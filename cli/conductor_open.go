@@ -114,7 +114,7 @@ func (f *conductorFlags) openServed(ctx context.Context, c *cobra.Command) (open
 	if !slices.Contains(names, model) {
 		return opened{}, &exitError{ExitNotReady, "it lists " + strings.Join(names, ", "), fmt.Errorf("the endpoint does not list the model %q", model)}
 	}
-	served := play.Served{Client: client, Model: model, Names: []string{model}, Instructions: state.Instructions()}
+	served := play.Served{Client: client, Model: model, Names: []string{model}, Instructions: state.Instructions(), Redactor: secret.NewRedactor(key)}
 	return opened{served, f.spec + " (" + model + ")", func() { _ = client.Close() }}, nil
 }
 

@@ -3,10 +3,13 @@ package play
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"assay/conductor"
 	"assay/conductor/policy"
 	"assay/conductor/serving"
+	"assay/core/secret"
+	"assay/core/text"
 	"assay/llm"
 	"assay/llm/exec"
 )
@@ -37,6 +40,7 @@ type Served struct {
 	Model        string   // the name that is asked for
 	Names        []string // names that may answer: the asked one and its aliases
 	Instructions string   // what every prompt must begin with
+	Redactor     *secret.Redactor
 }
 
 // Turn asks the endpoint.
@@ -53,10 +57,24 @@ func (s Served) Turn(ctx context.Context, a Ask) (Said, error) {
 		return Said{}, conductor.ServingFailed.Because(err)
 	}
 	c, err := serving.Read(reply.Body, s.Names)
+	if c.Failure != "" {
+		err = fmt.Errorf("%w: %s", err, shown(c.Failure, s.Redactor))
+	}
 	if err != nil {
 		return Said{}, err
 	}
 	return Said{Text: c.Text, Tokens: int(c.Tokens)}, nil
+}
+
+// maxShown is how many bytes of a provider's words are kept.
+const maxShown = 200
+
+// shown is what a provider wrote, without secrets and then cut: the other way round a cut could leave half a secret.
+func shown(s string, r *secret.Redactor) string {
+	if r != nil {
+		s = r.Redact(s)
+	}
+	return text.Clip(s, maxShown)
 }
 
 // failureOf returns the exchange's failure in an error's chain.

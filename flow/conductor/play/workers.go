@@ -12,7 +12,6 @@ import (
 	"assay/core/fault"
 	"assay/core/money"
 	"assay/core/secret"
-	"assay/core/text"
 	"assay/llm"
 )
 
@@ -56,16 +55,7 @@ func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error)
 	return e, nil
 }
 
-// maxSaid is how many bytes of a provider's words are kept.
-const maxSaid = 200
-
-// said is what a provider wrote, without secrets and then cut: the other way round a cut could leave half a secret.
-func (l Live) said(s string) string {
-	if l.Redactor != nil {
-		s = l.Redactor.Redact(s)
-	}
-	return text.Clip(s, maxSaid)
-}
+func (l Live) said(s string) string { return shown(s, l.Redactor) }
 
 // Recorded answers from a world's recorded outcomes, at their recorded cost. A model that is asked again gives the same answer
 // and is charged again: the world knows no second draw.
