@@ -212,3 +212,37 @@ func TestACostThatIsNoneFailsTheStepAndNotTheRun(t *testing.T) {
 		}
 	}
 }
+
+func TestBehaviourG6_AKeyWithoutMoneyIsNoOutcomeAndForbiddenIsOne(t *testing.T) {
+	s := newStage(t, 1, 2)
+	m, _ := s.snapshot.Lookup(s.snapshot.At(0).ID)
+	for status, want := range map[int]episode.Told{401: episode.Refused, 402: episode.Refused, 403: episode.Failed, 404: episode.Failed, 500: episode.Failed} {
+		class := llm.Rejected
+		switch status {
+		case 401, 402:
+			class = llm.Unfunded
+		case 500:
+			class = llm.Busy
+		}
+		live := play.Live{Client: scripted.New(scripted.Line{Fail: &llm.Failure{Class: class, Status: status}})}
+		e, err := live.Call(t.Context(), worker.NewRequest(s.slice[0], m))
+		if err != nil || e.Told != want || e.Cost != 0 {
+			t.Errorf("status %d: %+v, %v, want %v", status, e, err, want)
+		}
+	}
+}
+
+// A request has no parameters that anybody could set: its body is made of the task, the model and the observations alone.
+func TestBehaviourG7_OnlyThePinnedParametersAreSent(t *testing.T) {
+	s := newStage(t, 1, 2)
+	m, _ := s.snapshot.Lookup(s.snapshot.At(0).ID)
+	client := scripted.New(scripted.Line{Text: "a", Cost: .1})
+	r := worker.NewRequest(s.slice[0], m)
+	if _, err := (play.Live{Client: client}).Call(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	sent := client.Calls()
+	if len(sent) != 1 || string(sent[0].Body) != string(worker.ChatBody(m.String(), s.slice[0].Prompt(), nil)) {
+		t.Errorf("sent %q", sent)
+	}
+}
