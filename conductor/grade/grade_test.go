@@ -49,6 +49,19 @@ func TestBehaviourB3_LastMarkerCountsElseLastLine(t *testing.T) {
 	}
 }
 
+func TestBehaviourB3a_WhatStandsBehindTheMarker(t *testing.T) {
+	for _, c := range []struct {
+		answer, gold string
+		want         int
+	}{{"Answer: C or D", "C", 0}, {"Answer: **(C)**", "C", 1}, {"Answer:\n\nC", "C", 1}, {"A) because…", "A", 1}} {
+		for _, p := range []profile.Profile{profile.Strict, profile.Compat} {
+			if got := grade.HLE(p, c.answer, c.gold); got != c.want {
+				t.Errorf("%s: %q for gold %s gives %d, want %d", p, c.answer, c.gold, got, c.want)
+			}
+		}
+	}
+}
+
 func TestLoweringMovesTheCutInCompatOnly(t *testing.T) {
 	const s = "İİİİ answer: (B)\nx"
 	if c, st := grade.Option(profile.Compat, s), grade.Option(profile.Strict, s); c != "x" || st != "b" {
