@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"assay/conductor/grade"
 	"assay/core/fault"
 	"assay/core/money"
+	"assay/core/name"
 )
 
 // Place is where a row came from.
@@ -106,9 +108,11 @@ func (b *Builder) addModel(at Place, r modelRow, d *doubt) {
 		}
 	case dup:
 		b.Defect(at, DuplicateID, "duplicate model id %s", Quote(r.ID))
-	case len(b.w.Models) == MaxRows:
-		b.Defect(at, TooLarge, "more than %d models", MaxRows)
+	case len(b.w.Models) == MaxModels:
+		b.Defect(at, TooLarge, "more than %d models", MaxModels)
 		return
+	default:
+		b.noteID(at, r.ID)
 	}
 	b.text(at, "the model id", r.ID)
 	m := Model{ID: r.ID}
@@ -135,6 +139,19 @@ func (b *Builder) addModel(at Place, r modelRow, d *doubt) {
 	}
 	b.w.models[r.ID] = len(b.w.Models)
 	b.w.Models = append(b.w.Models, m)
+}
+
+// flaws says of an id what a strict catalog holds against it. An empty id and one that is not UTF-8 are defects.
+var flaws = map[name.Flaw]string{
+	name.TooLong: "is longer than " + strconv.Itoa(name.MaxID) + " bytes", name.LineEnd: "holds a line end",
+	name.Blank: "holds white space", name.Control: "holds a control character", name.Unseen: "holds an invisible character",
+}
+
+// noteID notes an id by which no strict window takes a model; under the compat profile it plays.
+func (b *Builder) noteID(at Place, id string) {
+	if why := flaws[name.CheckID(id)]; why != "" {
+		b.Note(at, BadID, "no strict window takes model %s: its id %s", Quote(id), why)
+	}
 }
 
 func (b *Builder) price(at Place, id, side string, p *float64) float64 {
@@ -168,6 +185,8 @@ func (b *Builder) addTask(at Place, t Task, d *doubt) {
 		}
 	case dup:
 		b.Defect(at, DuplicateID, "duplicate task id %s", Quote(t.ID))
+	case len(t.ID) > MaxTaskID:
+		b.Defect(at, BadID, "the id of task %s is longer than %d bytes", Quote(t.ID), MaxTaskID)
 	case len(b.w.Tasks) == MaxRows:
 		b.Defect(at, TooLarge, "more than %d tasks", MaxRows)
 		return
@@ -376,7 +395,10 @@ func (b *Builder) checkComplete() {
 		return // what was not read cannot be said to be missing
 	}
 	for cell, ok := range b.filled {
-		if !ok && !b.more {
+		if b.more {
+			return
+		}
+		if !ok {
 			t, m := b.w.Tasks[cell/len(b.w.Models)], b.w.Models[cell%len(b.w.Models)]
 			b.Defect(Place{File: b.file}, NoOutcome, "no outcome of %s for task %s", Quote(m.ID), Quote(t.ID))
 		}

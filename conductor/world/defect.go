@@ -20,6 +20,7 @@ var (
 	WrongType     = fault.NewCode("world.wrong_type", fault.Invalid, "a value has another type than its field")
 	MissingField  = fault.NewCode("world.missing_field", fault.Invalid, "a field that must say something is missing or empty")
 	DuplicateID   = fault.NewCode("world.duplicate_id", fault.Invalid, "an id stands twice")
+	BadID         = fault.NewCode("world.bad_id", fault.Invalid, "an id is too long, or holds white space or what cannot be seen")
 	BadPrice      = fault.NewCode("world.bad_price", fault.Invalid, "a list price is a number of dollars that is not negative")
 	BadCost       = fault.NewCode("world.bad_cost", fault.Invalid, "a cost is a number of dollars that is not negative")
 	BadTokens     = fault.NewCode("world.bad_tokens", fault.Invalid, "a count of tokens is a whole number that is not negative")

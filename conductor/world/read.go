@@ -3,7 +3,6 @@ package world
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
@@ -110,6 +109,7 @@ func (b *Builder) eachModel(at Place, text []byte) bool {
 		b.Defect(at, NotJSON, "not a list of models")
 		return false
 	}
+	lines := lineCounter{text: text, line: 1}
 	for d.PeekKind() != ']' {
 		v, err := d.ReadValue()
 		start := int(d.InputOffset()) - len(v)
@@ -117,9 +117,15 @@ func (b *Builder) eachModel(at Place, text []byte) bool {
 		if errors.As(err, &syntactic) {
 			start = int(syntactic.ByteOffset)
 		}
-		at.Line = 1 + bytes.Count(text[:min(start, len(text))], []byte("\n"))
-		if err != nil {
+		at.Line = lines.at(start)
+		switch {
+		case err != nil:
 			b.badJSON(at, text, "", canon.Refuse(text, err))
+			return false
+		case len(b.w.Models) == MaxModels:
+			b.Defect(at, TooLarge, "more than %d models", MaxModels)
+			return false
+		case b.more:
 			return false
 		}
 		var m modelRow
@@ -133,6 +139,20 @@ func (b *Builder) eachModel(at Place, text []byte) bool {
 	}
 	b.Defect(Place{File: at.File}, NotJSON, "text behind the list of models")
 	return true
+}
+
+// lineCounter tells the lines of growing offsets in one pass over a text.
+type lineCounter struct {
+	text         []byte
+	offset, line int
+}
+
+// at returns the line of an offset that is not before the last one.
+func (c *lineCounter) at(offset int) int {
+	offset = min(max(offset, c.offset), len(c.text))
+	c.line += bytes.Count(c.text[c.offset:offset], []byte("\n"))
+	c.offset = offset
+	return c.line
 }
 
 // Document reads the whole of name, or of name.gz, up to MaxDoc bytes, without a byte-order mark at its head.
@@ -187,7 +207,7 @@ func (b *Builder) open(fsys fs.FS, name string) (r io.Reader, file string, done 
 	if !packed {
 		return f, name, func() { f.Close() }
 	}
-	z, err := gzip.NewReader(f)
+	z, err := unpack(f)
 	if err != nil {
 		f.Close()
 		b.Defect(at, Unreadable, reason(err))
@@ -208,24 +228,9 @@ func fileKind(m fs.FileMode) string {
 	return "a device or socket"
 }
 
-// reason says in fixed words why a stream broke.
-func reason(err error) string {
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "the compressed data ends in the middle"
-	case errors.Is(err, gzip.ErrHeader):
-		return "not gzip, or something else behind it"
-	case errors.Is(err, gzip.ErrChecksum):
-		return "the compressed data is damaged: checksum"
-	case strings.HasPrefix(err.Error(), "flate:"):
-		return "the compressed data is damaged"
-	}
-	return "cannot be read"
-}
-
 // EachLine calls f with every line of name, or of name.gz, that is not blank. The bytes are f's until it returns.
 // A byte-order mark at the head of the file is passed over. Where a line cannot be read, or the file not to its end, EachLine
-// notes why and returns false.
+// notes why and returns false; so it does where more defects are found than are listed.
 func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) (whole bool) {
 	r, file, done := b.open(fsys, name)
 	if r == nil {
@@ -245,6 +250,8 @@ func (b *Builder) EachLine(fsys fs.FS, name string, f func(Place, []byte)) (whol
 			line = bytes.TrimPrefix(line, mark)
 		}
 		switch {
+		case b.more:
+			return false // nothing that is found further on would be listed
 		case limited.N <= 0:
 			b.Defect(at, TooLarge, "more than %d bytes after decompression", MaxFile)
 			return false

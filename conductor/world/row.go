@@ -38,7 +38,7 @@ func (b *Builder) decode(at Place, text []byte, v any) *doubt {
 	if err == nil {
 		return nil
 	}
-	w := walk{b: b, at: at, text: text, doubt: doubt{wrong: map[string]bool{}, seen: map[string]bool{}}}
+	w := walk{b: b, at: at, text: text, lines: lineCounter{text: text}, doubt: doubt{wrong: map[string]bool{}, seen: map[string]bool{}}}
 	if s := reflect.ValueOf(v).Elem(); s.Kind() == reflect.Struct {
 		s.SetZero()
 		w.object(s)
@@ -52,11 +52,13 @@ func (b *Builder) decode(at Place, text []byte, v any) *doubt {
 
 // walk reads an object member by member, because a decoder stops at the first that does not fit.
 type walk struct {
-	b     *Builder
-	at    Place
-	text  []byte
-	told  bool // a defect was noted
-	doubt doubt
+	b      *Builder
+	at     Place
+	text   []byte
+	lines  lineCounter    // of text, from 0
+	fields map[string]any // where members go, by their keys
+	told   bool           // a defect was noted
+	doubt  doubt
 }
 
 func (w *walk) object(s reflect.Value) {
@@ -66,7 +68,13 @@ func (w *walk) object(s reflect.Value) {
 		return // the decoder's own error says it
 	}
 	d.ReadToken()
-	for d.PeekKind() != '}' {
+	w.fields = map[string]any{}
+	for i := range s.NumField() {
+		if key, _, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ","); key != "" {
+			w.fields[key] = s.Field(i).Addr().Interface()
+		}
+	}
+	for d.PeekKind() != '}' && !w.b.more {
 		tok, err := d.ReadToken()
 		if err != nil {
 			w.end(err)
@@ -78,7 +86,11 @@ func (w *walk) object(s reflect.Value) {
 			w.end(err)
 			return
 		}
-		w.member(s, name, value, int(d.InputOffset())-len(value))
+		w.member(name, value, int(d.InputOffset())-len(value))
+	}
+	if w.b.more {
+		w.told, w.doubt.cut = true, true
+		return // nothing that is found further on would be listed
 	}
 	if _, err := d.ReadToken(); err != nil {
 		w.end(err)
@@ -96,10 +108,10 @@ func (w *walk) end(err error) {
 	w.b.badJSON(w.at, w.text, "", canon.Refuse(w.text, err))
 }
 
-func (w *walk) member(s reflect.Value, name string, value []byte, offset int) {
+func (w *walk) member(name string, value []byte, offset int) {
 	at := w.at
 	if at.Line > 0 {
-		at.Line += bytes.Count(w.text[:offset], []byte("\n"))
+		at.Line += w.lines.at(offset)
 	}
 	if w.doubt.seen[name] {
 		w.told, w.doubt.wrong[name] = true, true
@@ -108,11 +120,9 @@ func (w *walk) member(s reflect.Value, name string, value []byte, offset int) {
 	}
 	w.doubt.seen[name] = true
 	var unknown jsontext.Value
-	into := any(&unknown)
-	for i := range s.NumField() {
-		if key, _, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ","); key == name {
-			into = s.Field(i).Addr().Interface()
-		}
+	into, known := w.fields[name]
+	if !known {
+		into = &unknown
 	}
 	if err := canon.Lenient(value, into); err != nil {
 		w.told, w.doubt.wrong[name] = true, true

@@ -3,8 +3,8 @@
 // Invariants:
 //   - A World that comes without defects is whole: ids are unique, amounts are finite and not negative, and where
 //     outcomes are recorded there is exactly one for every task and model.
-//   - Reading finds every defect at once, each with its file, line and reason, and never a half-read world.
-//   - Memory and time are bounded by MaxLine, MaxDoc, MaxFile, MaxRows and MaxDefects, whatever the bytes say.
+//   - Reading finds every defect at once, up to MaxDefects, each with its file, line and reason, and never a half-read world.
+//   - Memory and time are bounded by MaxLine, MaxDoc, MaxFile, MaxRows, MaxModels and MaxDefects, whatever the bytes say.
 //   - Writing depends on the world alone: the same world gives the same bytes.
 //
 // Specification: docs/spec/world.md.
@@ -27,8 +27,10 @@ const (
 	MaxLine    = 16 << 20  // bytes of one line
 	MaxDoc     = 64 << 20  // bytes of one file that is a single JSON value
 	MaxFile    = 512 << 20 // bytes of one file of lines, after decompression
-	MaxRows    = 4 << 20   // lines of one file, models, and tasks times models
-	MaxDefects = 1000      // defects listed
+	MaxRows    = 4 << 20   // lines of one file, tasks, and tasks times models
+	MaxModels  = 100_000   // models
+	MaxTaskID  = 512       // bytes of a task's id: it stands in the records of runs
+	MaxDefects = 1000      // defects listed; behind the next one reading ends
 )
 
 // Model is one worker that a world offers.

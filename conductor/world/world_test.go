@@ -3,6 +3,7 @@ package world_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"assay/conductor"
@@ -110,14 +112,6 @@ func TestDefects(t *testing.T) {
 		{"models cut", files("models.json", models[:120]), []string{
 			"models.json:3: not JSON: the text ends in the middle"}},
 		{"text behind models", files("models.json", models+"x"), []string{"models.json: text behind the list of models"}},
-		{"not gzip", files("tasks.jsonl", "", "tasks.jsonl.gz", tasks), []string{"tasks.jsonl.gz: not gzip, or something else behind it"}},
-		{"cut gzip", files("tasks.jsonl", "", "tasks.jsonl.gz", pack(tasks)[:80]), []string{"tasks.jsonl.gz:1: the compressed data ends in the middle"}},
-		{"garbage behind gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", pack(outcomes)+"garbage behind it"),
-			[]string{"outcomes.jsonl.gz:5: not gzip, or something else behind it"}},
-		{"outcomes cut", files("outcomes.jsonl", "", "outcomes.jsonl.gz", pack(outcomes)[:60]), []string{"outcomes.jsonl.gz:1: the compressed data ends in the middle"}},
-		{"outcomes not gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", outcomes), []string{"outcomes.jsonl.gz: not gzip, or something else behind it"}},
-		{"damaged gzip", files("outcomes.jsonl", "", "outcomes.jsonl.gz", damage(pack(outcomes))),
-			[]string{"outcomes.jsonl.gz:5: the compressed data is damaged: checksum"}},
 		{"not JSON", files("tasks.jsonl", tasks+"nonsense\n"), []string{`tasks.jsonl:3: not JSON: unexpected "nonsense" at byte 1`}},
 		{"two values", files("tasks.jsonl", tasks+"{} {}\n"), []string{"tasks.jsonl:3: not one JSON value: text behind it at byte 4"}},
 		{"bad UTF-8", files("tasks.jsonl", tasks+"{\"task_id\": \"\xff\"}\n"), []string{"tasks.jsonl:3: not UTF-8, or half of a surrogate pair, at byte 14"}},
@@ -255,12 +249,79 @@ func TestBoundsHold(t *testing.T) {
 			t.Errorf("%d defects, the last is %v", len(defects), defects[len(defects)-1])
 		}
 	})
+	t.Run("models are told up to a bound, each once", func(t *testing.T) {
+		var list strings.Builder
+		for i := range world.MaxModels + 3 {
+			fmt.Fprintf(&list, ",\n{\"id\": \"m%d\", \"price_in_per_mtok\": 1, \"price_out_per_mtok\": 1, \"context_length\": 1}", i)
+		}
+		_, defects := world.Read(files("models.json", "["+list.String()[1:]+"]", "tasks.jsonl", tasks[:strings.IndexByte(tasks, '\n')], "outcomes.jsonl", ""))
+		if len(defects) != 1 || defects[0].String() != fmt.Sprintf("models.json:%d: more than 100000 models", world.MaxModels+2) {
+			t.Errorf("defects %v", defects)
+		}
+	})
+	t.Run("an id of a task is as long as a record's name may be", func(t *testing.T) {
+		for n, want := range map[int]int{world.MaxTaskID: 0, world.MaxTaskID + 1: 1} {
+			id := strings.Repeat("x", n)
+			_, defects := world.Read(files("tasks.jsonl", strings.Replace(tasks, "t1", id, 1), "outcomes.jsonl", strings.ReplaceAll(outcomes, "t1", id)))
+			if len(defects) != want || want > 0 && (defects[0].Code != world.BadID || defects[0].Line != 1) {
+				t.Errorf("%d bytes: %v", n, defects)
+			}
+		}
+	})
+	t.Run("reading ends where nothing more would be listed", func(t *testing.T) {
+		defective := strings.Repeat("\"k\": 1,\n", 5*world.MaxDefects)
+		for file, text := range map[string]string{
+			"models.json": "[" + strings.Repeat("[],\n", 5*world.MaxDefects) + "]", "models.json ": "[{" + defective + "\"k\": 1}]",
+			"tasks.jsonl": "{" + strings.ReplaceAll(defective, "\n", "") + "\"k\": 1}\n", "outcomes.jsonl": strings.Repeat("{}\n", 5*world.MaxDefects),
+		} {
+			file = strings.TrimSpace(file)
+			_, defects := world.Read(files(file, text))
+			last := defects[len(defects)-1]
+			if len(defects) != world.MaxDefects+1 || last.Code != world.More || last.File != file {
+				t.Errorf("%s: %d defects, the last is %v", file, len(defects), last)
+			}
+			if line := defects[len(defects)-2].Line; file == "models.json" && (line < world.MaxDefects/5 || line > world.MaxDefects+2) {
+				t.Errorf("the last defect of %s stands in line %d", file, line)
+			}
+		}
+	})
 	t.Run("foreign text is clipped", func(t *testing.T) {
 		_, defects := world.Read(files("outcomes.jsonl", outcomes+`{"task_id": "`+strings.Repeat("y", 5000)+`", "model": "a/cheap"}`))
 		if len(defects) != 1 || len(defects[0].String()) > 200 {
 			t.Errorf("defects %v", defects)
 		}
 	})
+}
+
+func TestAModelThatNoStrictWindowTakesIsNoted(t *testing.T) {
+	for id, want := range map[string]string{
+		"a/cheap": "", "größe": "", "%s$(x)": "", strings.Repeat("m", 256): "",
+		strings.Repeat("m", 257): "is longer than 256 bytes", "a b": "holds white space", "a\u00a0b": "holds white space",
+		"a\nb": "holds a line end", "a\u2028b": "holds a line end", "a\x1b[31m": "holds a control character", "a\u009b": "holds a control character",
+		"a\u202eb": "holds an invisible character", "a\u200bb": "holds an invisible character", "a\U000e0041": "holds an invisible character",
+	} {
+		quoted, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rename := strings.NewReplacer(`"a/cheap"`, string(quoted))
+		w, defects := world.Read(files("models.json", rename.Replace(models), "outcomes.jsonl", rename.Replace(outcomes)))
+		if len(defects) > 0 {
+			t.Fatalf("%q: %v", id, defects)
+		}
+		var notes []string
+		for _, n := range w.Notes {
+			if n.Code == world.BadID {
+				notes = append(notes, n.String())
+			}
+		}
+		if want == "" && notes == nil {
+			continue
+		}
+		if full := "models.json:2: no strict window takes model " + world.Quote(id) + ": its id " + want; len(notes) != 1 || notes[0] != full {
+			t.Errorf("%q: noted %q, want %q", id, notes, full)
+		}
+	}
 }
 
 func TestWrittenWorldReadsBackTheSame(t *testing.T) {
@@ -275,7 +336,7 @@ func TestWrittenWorldReadsBackTheSame(t *testing.T) {
 			if len(defects) > 0 {
 				t.Fatalf("%s: %v", name, defects)
 			}
-			if d := cmp.Diff(w, again, cmp.AllowUnexported(world.World{})); d != "" {
+			if d := cmp.Diff(w, again, cmp.AllowUnexported(world.World{}), cmpopts.IgnoreFields(world.World{}, "Notes")); d != "" {
 				t.Fatalf("%s: %s", name, d)
 			}
 			if d := cmp.Diff(write(w), write(again)); d != "" {
