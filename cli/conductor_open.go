@@ -177,10 +177,22 @@ func admitTree(c *cobra.Command, env *Env, f *devFlags, p profile.Profile) (stri
 		return "", fmt.Errorf("opening the model tree: %w", err)
 	}
 	defer closer.Close()
-	return admit(env, tree, refTree, p)
+	return admit(env, tree, refTree, p, f.json)
 }
 
-func admit(env *Env, tree, refTree fs.FS, p profile.Profile) (string, error) {
+// printRefusal says why a tree is refused.
+func printRefusal(env *Env, f admission.Finding, asJSON bool) error {
+	if asJSON {
+		return printJSON(env.Out, struct {
+			Admitted bool              `json:"admitted"`
+			Refusal  admission.Finding `json:"refusal"`
+		}{false, f})
+	}
+	_, err := fmt.Fprintf(env.Out, "ADMISSION: %s\n", text.Clean(f.Text, 400))
+	return err
+}
+
+func admit(env *Env, tree, refTree fs.FS, p profile.Profile, asJSON bool) (string, error) {
 	ref, err := admission.ReadReference(refTree, p)
 	if err != nil {
 		return "", fmt.Errorf("reading the reference: %w", err)
@@ -190,7 +202,9 @@ func admit(env *Env, tree, refTree fs.FS, p profile.Profile) (string, error) {
 		return "", fmt.Errorf("reading the model tree: %w", err)
 	}
 	if !v.Admitted() {
-		fmt.Fprintf(env.Out, "ADMISSION: %s\n", text.Clean(v.Refusal().Text, 400))
+		if err := printRefusal(env, v.Refusal(), asJSON); err != nil {
+			return "", err
+		}
 		return "", refused()
 	}
 	return "admitted", nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -59,11 +58,11 @@ func runConformance(env *Env, dir string, asJSON bool) error {
 	} else {
 		fmt.Fprintf(env.Out, "%d passed, %d failed\n", passed, failing)
 	}
-	switch {
-	case failing > 0:
+	if failing > 0 {
 		return failed()
-	case passed == 0:
-		return &exitError{ExitFailed, "the known groups are files such as parse.jsonl", errors.New("no line of a known group is below this folder")}
+	}
+	if passed == 0 { // nothing failed, but nobody should take this for a pass
+		fmt.Fprintln(env.Err, "warning: no line of a known group is below this folder, so nothing was checked")
 	}
 	return nil
 }
