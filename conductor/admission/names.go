@@ -98,7 +98,7 @@ func (s *survey) list(dir string) ([]fs.DirEntry, error) {
 	defer f.Close()
 	d, ok := f.(fs.ReadDirFile)
 	if !ok {
-		return nil, &fs.PathError{Op: "readdir", Path: dir, Err: errors.New("not implemented")}
+		return nil, &fs.PathError{Op: "readdir", Path: dir, Err: errors.New("the file system does not list this folder")}
 	}
 	var list []fs.DirEntry
 	for { // a short answer is not yet the end

@@ -179,15 +179,6 @@ func quoteInfinity(frozen string) string {
 	).Replace(frozen)
 }
 
-// Count counts the rows left out by reason.
-func Count(drops []Drop) map[Reason]int {
-	counts := make(map[Reason]int)
-	for _, d := range drops {
-		counts[d.Reason]++
-	}
-	return counts
-}
-
 // CheckBudget refuses a window-constant prompt part of this many characters when its estimate exceeds TokenBudget.
 func CheckBudget(characters int) error {
 	if n := PromptTokens(characters); n > TokenBudget {

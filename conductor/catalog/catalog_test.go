@@ -375,17 +375,6 @@ func TestNearestIsAHint(t *testing.T) {
 	}
 }
 
-func TestReasonsAreCounted(t *testing.T) {
-	_, drops, err := catalog.Admit(listing(row("a:free", ""), row("b:free", ""), `7`), profile.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[catalog.Reason]int{catalog.Suffix: 2, catalog.Structural: 1}
-	if d := cmp.Diff(want, catalog.Count(drops)); d != "" {
-		t.Error(d)
-	}
-}
-
 // panics reports whether f panics with a sentence, as a broken invariant does.
 func panics(f func()) (yes bool) {
 	defer func() { _, yes = recover().(string) }()

@@ -108,12 +108,11 @@ type Event struct {
 
 // Settings of an episode.
 type Settings struct {
-	Profile    profile.Profile
-	Budget     money.Pico // what the episode may spend; used when Limited
-	Limited    bool
-	Inspector  bool // reads can be run
-	UseTable   bool // finished delegates are noted with Fill
-	NoDeadline bool // for machines that are replayed without a clock
+	Profile   profile.Profile
+	Budget    money.Pico // what the episode may spend; used when Limited
+	Limited   bool
+	Inspector bool // reads can be run
+	UseTable  bool // finished delegates are noted with Fill
 }
 
 // Machine is one episode. Make it with New.
@@ -218,7 +217,7 @@ func (m *Machine) end(e ending.Ending) step.Ready[Effect] {
 
 // begin starts a turn: the clock is tested first, then the allowance.
 func (m *Machine) begin() step.Ready[Effect] {
-	if m.now >= Clock && !m.set.NoDeadline {
+	if m.now >= Clock {
 		m.result.Score = 0
 		return m.end(ending.WallClock)
 	}

@@ -54,7 +54,7 @@ func FuzzGzip(f *testing.F) {
 			want, err = io.ReadAll(io.LimitReader(z, 1<<20))
 		}
 		if len(want) == 1<<20 {
-			t.Skip("a bomb")
+			t.Skip("the standard reader is not run on what unpacks to over a mebibyte: such inputs only cost the fuzzer its time")
 		}
 		var b world.Builder
 		got, _, ok := b.Document(fstest.MapFS{"x.gz": {Data: text}}, "x")
