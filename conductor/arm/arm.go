@@ -24,6 +24,7 @@ type Settings struct {
 	Concurrency int        // episodes in flight at most; below 1 counts as 1
 	Allowance   money.Pico // what the arm may spend; used when Limited
 	Limited     bool
+	Batches     bool // nothing starts before all that is in flight has ended, so that what starts never depends on who was faster
 }
 
 // Arm decides what to start. It is pure: the caller says what time it is and what episodes have spent.
@@ -58,13 +59,13 @@ type Cut struct {
 	Ending   ending.Ending
 }
 
-// Next returns what to start and what is cut off, given the time since the arm began. Both are empty while a batch of a
-// limited arm is under way, and at the end. The clock is tested before the allowance.
+// Next returns what to start and what is cut off, given the time since the arm began. Both are empty while a batch is
+// under way, and at the end. The clock is tested before the allowance.
 func (a *Arm) Next(now time.Duration) (s Start, c Cut) {
 	if a.started == a.tasks {
 		return Start{First: a.started}, Cut{}
 	}
-	if a.set.Limited && len(a.holds) > 0 {
+	if (a.set.Limited || a.set.Batches) && len(a.holds) > 0 {
 		return Start{First: a.started}, Cut{}
 	}
 	left := a.ledger.Left().Money

@@ -37,7 +37,7 @@ type Do uint8
 // The effects. Each is answered by exactly one Event.
 const (
 	Ask     Do = iota + 1 // a turn of the Conductor for Prompt: Turn
-	Call                  // a call of Request, or its replay: Answered, Failed, Refused or Replayed
+	Call                  // a call of Request, or its replay: Answered, Failed, Refused, Lost or Replayed
 	Inspect               // Inspection for Request's task: Observed or InspectorFailed
 	Grade                 // Answer for Request's task: Graded or GraderFailed
 	Fill                  // note Row under Key in the outcome table: Filled
@@ -70,10 +70,11 @@ const (
 	Graded                          // Score
 	GraderFailed                    // infrastructure: counts 0 here, the task leaves the slice
 	Filled
+	Lost // infrastructure: nobody knows what became of the call. Text says why, Cost what is known; the task leaves the slice
 )
 
 var toldNames = [...]string{
-	"", "turn", "answered", "failed", "refused", "replayed", "observed", "inspector_failed", "graded", "grader_failed", "filled",
+	"", "turn", "answered", "failed", "refused", "replayed", "observed", "inspector_failed", "graded", "grader_failed", "filled", "lost",
 }
 
 // String returns the event's word, as journals hold it.
@@ -113,6 +114,8 @@ type Settings struct {
 	Limited   bool
 	Inspector bool // reads can be run
 	UseTable  bool // finished delegates are noted with Fill
+	// Serves reports whether an answer that names the served model is one of the asked model. Nil lets every name pass.
+	Serves func(asked, served string) bool
 }
 
 // Machine is one episode. Make it with New.
@@ -140,6 +143,7 @@ type delegate struct {
 	reason  action.Measure
 	row     outcome.Row
 	refused bool
+	lost    bool
 	replay  bool
 }
 
@@ -173,7 +177,7 @@ func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
 		return m.turn(e), nil
 	case Answered:
 		return m.answered(e)
-	case Failed, Refused:
+	case Failed, Refused, Lost:
 		return m.failed(e)
 	case Replayed:
 		return m.replayed(e.Row)
@@ -183,10 +187,10 @@ func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
 		})
 		return m.want(Effect{Do: Call, Request: m.current.request}), nil
 	case InspectorFailed:
-		m.result.InfrastructureFailed = true
+		m.void(VoidInspector)
 		return m.want(Effect{Do: Grade, Request: m.current.request, Answer: m.current.row.Text}), nil
 	case GraderFailed:
-		m.result.InfrastructureFailed = true
+		m.void(VoidGrader)
 		return m.finish(0)
 	case Graded:
 		return m.finish(e.Score)
@@ -196,7 +200,7 @@ func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
 
 // answers returns the effect that an event belongs to, 0 for none.
 func answers(t Told) Do {
-	effects := [...]Do{0, Ask, Call, Call, Call, Call, Inspect, Inspect, Grade, Grade, Fill}
+	effects := [...]Do{0, Ask, Call, Call, Call, Call, Inspect, Inspect, Grade, Grade, Fill, Call}
 	if int(t) >= len(effects) {
 		return 0
 	}
@@ -267,6 +271,13 @@ func (m *Machine) turn(e Event) step.Ready[Effect] {
 	return m.want(Effect{Do: Call, Request: m.current.request, Key: m.current.key})
 }
 
+// void takes the task out of both arms of every duel; the first reason stands.
+func (m *Machine) void(why Void) {
+	if m.result.Void == "" {
+		m.result.Void = why
+	}
+}
+
 // charge adds what one call cost to the delegate.
 func (m *Machine) charge(cost money.Pico) error {
 	if cost < 0 {
@@ -283,6 +294,11 @@ func (m *Machine) answered(e Event) (step.Ready[Effect], error) {
 	row := &m.current.row
 	row.Text, row.ServedModel, row.Provider = e.Text, e.Served, e.Provider
 	row.TokensIn, row.TokensOut = row.TokensIn+e.TokensIn, row.TokensOut+e.TokensOut
+	if m.set.Serves != nil && !m.set.Serves(m.current.key.Model, e.Served) {
+		m.void(VoidServed)
+		row.Text, row.Failed, row.Failure = "", true, OtherModel
+		return m.finish(0)
+	}
 	if m.set.Inspector && len(m.task.Tools()) > 0 && len(m.current.request.Observations()) < reading.MaxReads {
 		if c, ok := reading.Parse(e.Text, m.set.Profile); ok && m.task.Declares(c.Name) {
 			return m.want(Effect{Do: Inspect, Request: m.current.request, Inspection: c}), nil
@@ -298,7 +314,10 @@ func (m *Machine) failed(e Event) (step.Ready[Effect], error) {
 	row := &m.current.row
 	row.Text, row.Failed, row.Failure = "", true, e.Text
 	row.TokensIn, row.TokensOut = row.TokensIn+e.TokensIn, row.TokensOut+e.TokensOut
-	m.current.refused = e.Told == Refused
+	m.current.refused, m.current.lost = e.Told == Refused, e.Told == Lost
+	if m.current.lost {
+		m.void(VoidLost)
+	}
 	return m.finish(0)
 }
 
@@ -330,7 +349,7 @@ func (m *Machine) finish(score float64) (step.Ready[Effect], error) {
 	m.result.Spent = m.result.Spent.Plus(s.Cost)
 	m.result.Score = max(m.result.Score, score)
 	m.view.Delegated(s.Kind, s.Model, s.Success, s.Cost)
-	if m.set.UseTable && !c.refused && !c.replay {
+	if m.set.UseTable && !c.refused && !c.lost && !c.replay {
 		row := c.row
 		return m.want(Effect{Do: Fill, Key: c.key, Row: &row}), nil
 	}

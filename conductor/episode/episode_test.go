@@ -239,8 +239,8 @@ func TestBehaviourS33_AGraderThatFails(t *testing.T) {
 		settings: episode.Settings{UseTable: true}}
 	r := s.must(t, newStage(t))
 	ends(t, r, ending.Stop, .5, usd(t, "0.06"), 3)
-	if !r.InfrastructureFailed || r.Steps[0].Failed || r.Steps[0].Score != 0 {
-		t.Errorf("failed set %v, step %+v", r.InfrastructureFailed, r.Steps[0])
+	if r.Void != episode.VoidGrader || r.Steps[0].Failed || r.Steps[0].Score != 0 {
+		t.Errorf("failed set %v, step %+v", r.Void, r.Steps[0])
 	}
 	t.Run("O5 the row is stored with grade 0", func(t *testing.T) { // the task leaves both arms, so it decides nothing
 		if row := s.fills[outcome.Key{Task: "t-1", Model: cheap, Attempt: 1}]; row.Text != "c" || row.Grade != 0 || row.Failed {

@@ -110,8 +110,8 @@ func TestBehaviourS34_AnInspectorThatFails(t *testing.T) {
 	s.grades = map[string]float64{"READ broken": .5}
 	r := s.must(t, newStage(t, "READ"))
 	ends(t, r, ending.Stop, .5, usd(t, "0.02"), 2)
-	if !r.InfrastructureFailed || len(r.Steps[0].Observations) != 1 || calls(s) != 2 {
-		t.Errorf("failed set %v, %d observations, %d calls", r.InfrastructureFailed, len(r.Steps[0].Observations), calls(s))
+	if r.Void != episode.VoidInspector || len(r.Steps[0].Observations) != 1 || calls(s) != 2 {
+		t.Errorf("failed set %v, %d observations, %d calls", r.Void, len(r.Steps[0].Observations), calls(s))
 	}
 }
 

@@ -31,8 +31,9 @@ type Step struct {
 	TokensOut    int64
 	Served       string // model as the provider named it
 	Provider     string
-	Failed       bool // the worker failed, or the meter refused
+	Failed       bool // the worker failed, the meter refused, or the call was lost
 	Refused      bool // the meter refused: not an outcome
+	Lost         bool // nobody knows what became of the call: not an outcome
 	Failure      string
 	Replayed     bool // served from the outcome table
 	Observations []reading.Observation
@@ -45,9 +46,27 @@ type Result struct {
 	Score  float64 // best grade, in [0,1]; 0 when the episode's clock ran out
 	Spent  money.Pico
 	Steps  []Step
-	// InfrastructureFailed says that grading or inspecting failed: the task leaves both arms of every duel.
-	InfrastructureFailed bool
+	Void   Void // why the task leaves every arm of the window; "" for most
 }
+
+// Void says why a task leaves both arms of every duel: something failed that is no Conductor's doing. The first reason stands.
+type Void string
+
+// The reasons.
+const (
+	VoidInspector Void = "inspector"    // a read could not be run
+	VoidGrader    Void = "grader"       // an answer could not be graded
+	VoidServed    Void = "served_model" // another model answered than the one that was asked
+	VoidLost      Void = "lost_call"    // a crash cut a paid call off
+)
+
+// Known reports whether v is one of the reasons.
+func (v Void) Known() bool {
+	return v == VoidInspector || v == VoidGrader || v == VoidServed || v == VoidLost
+}
+
+// OtherModel is the failure of a step that another model answered.
+const OtherModel = "served_model: another model answered"
 
 // calls returns how many steps have called the model.
 func (r *Result) calls(model string) int {

@@ -217,7 +217,7 @@ func exact(p money.Pico) string { return "$" + string(p.AppendDollars(nil)) }
 func (p *transcript) end(r *episode.Result) string {
 	p.ended = r.Ending
 	out := fmt.Sprintf("done: %s, score %g, spent %s", r.Ending, r.Score, exact(r.Spent))
-	if r.InfrastructureFailed {
+	if r.Void != "" {
 		out += ", infrastructure failed"
 	}
 	for i, s := range r.Steps {

@@ -27,15 +27,15 @@ const MaxLine = 16 << 20
 // The members of a line as they are read. What a step lacks is found when it is written again.
 type (
 	line struct {
-		V                    int            `json:"v"`
-		TaskID               string         `json:"task_id"`
-		Benchmark            string         `json:"benchmark"`
-		TaskSHA256           string         `json:"task_sha256"`
-		GradedScore          float64        `json:"graded_score"`
-		SpendUSD             jsontext.Value `json:"spend_usd"`
-		StoppedReason        string         `json:"stopped_reason"`
-		InfrastructureFailed bool           `json:"infrastructure_failed"`
-		Steps                []lineStep     `json:"steps"`
+		V             int            `json:"v"`
+		TaskID        string         `json:"task_id"`
+		Benchmark     string         `json:"benchmark"`
+		TaskSHA256    string         `json:"task_sha256"`
+		GradedScore   float64        `json:"graded_score"`
+		SpendUSD      jsontext.Value `json:"spend_usd"`
+		StoppedReason string         `json:"stopped_reason"`
+		Void          episode.Void   `json:"void"`
+		Steps         []lineStep     `json:"steps"`
 	}
 	lineStep struct {
 		StepIndex    int               `json:"step_index"`
@@ -52,6 +52,7 @@ type (
 		ParseFailure string            `json:"parse_failure"`
 		Failure      *string           `json:"failure"`
 		Refused      bool              `json:"refused"`
+		Lost         bool              `json:"lost"`
 		Observations []lineObservation `json:"observations"`
 		Attempt      int               `json:"attempt"`
 		TokensIn     int64             `json:"tokens_in"`
@@ -101,7 +102,7 @@ func Parse(text []byte) (Episode, error) {
 func (l line) episode() (Episode, error) {
 	e := Episode{
 		TaskID: l.TaskID, Benchmark: l.Benchmark, TaskDigest: l.TaskSHA256, Score: l.GradedScore, Ending: ending.Ending(l.StoppedReason),
-		InfrastructureFailed: l.InfrastructureFailed,
+		Void: l.Void,
 	}
 	var err error
 	switch {
@@ -111,6 +112,8 @@ func (l line) episode() (Episode, error) {
 		return Episode{}, bad("task_id")
 	case !isDigest(l.TaskSHA256):
 		return Episode{}, bad("task_sha256")
+	case e.Void != "" && !e.Void.Known():
+		return Episode{}, bad("void")
 	case !slices.Contains(ending.All(), e.Ending):
 		return Episode{}, bad("stopped_reason")
 	case !isGrade(l.GradedScore):
@@ -200,7 +203,7 @@ func (l lineStep) called(s *episode.Step) error {
 	s.Served, s.Provider, s.Replayed = l.ServedModel, l.Provider, l.Replayed
 	if l.Failure != nil {
 		s.Failed = true
-		s.Failure, s.Refused = *l.Failure, l.Refused
+		s.Failure, s.Refused, s.Lost = *l.Failure, l.Refused, l.Lost
 		if s.Refused {
 			s.Failure = strings.TrimPrefix(s.Failure, refused)
 		}

@@ -37,15 +37,14 @@ type Episode struct {
 	Spent             money.Pico
 	Ending            ending.Ending
 	Steps             []episode.Step
-	// InfrastructureFailed says that grading or inspecting failed: the task leaves both arms.
-	InfrastructureFailed bool
+	Void              episode.Void // why the task leaves both arms; "" for most
 }
 
 // Of returns what is published of a result. Steps are shared.
 func Of(r *episode.Result) Episode {
 	return Episode{
 		TaskID: r.Task.ID(), Benchmark: r.Task.Benchmark(), TaskDigest: r.Task.Digest(), Score: r.Score, Spent: r.Spent, Ending: r.Ending,
-		Steps: r.Steps, InfrastructureFailed: r.InfrastructureFailed,
+		Steps: r.Steps, Void: r.Void,
 	}
 }
 
@@ -64,8 +63,8 @@ func (e Episode) Append(dst []byte) []byte {
 	dst = append(dst, `,"stopped_reason":"`...)
 	dst = append(dst, e.Ending...)
 	dst = append(dst, '"')
-	if e.InfrastructureFailed {
-		dst = append(dst, `,"infrastructure_failed":true`...)
+	if e.Void != "" {
+		dst = append(append(append(dst, `,"void":"`...), e.Void...), '"')
 	}
 	dst = append(dst, `,"steps":[`...)
 	for i := range e.Steps {
@@ -122,6 +121,8 @@ func appendFailure(dst []byte, s *episode.Step) []byte {
 	switch {
 	case s.Refused:
 		return append(appendText(append(dst, `,"failure":`...), refused+s.Failure), `,"refused":true`...)
+	case s.Lost:
+		return append(appendText(append(dst, `,"failure":`...), s.Failure), `,"lost":true`...)
 	case s.Failed:
 		return appendText(append(dst, `,"failure":`...), s.Failure)
 	}

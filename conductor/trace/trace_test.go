@@ -35,7 +35,7 @@ func pinned(tb interface{ Fatal(...any) }, id, statement string) task.Pinned {
 func full(tb interface{ Fatal(...any) }) *episode.Result {
 	d := digest.Sum[state.Prompt]([]byte("prompt"))
 	return &episode.Result{
-		Task: pinned(tb, "t-1", "What is 2+2?"), Ending: ending.Stop, Score: 1, Spent: 26_800_000_000, InfrastructureFailed: true,
+		Task: pinned(tb, "t-1", "What is 2+2?"), Ending: ending.Stop, Score: 1, Spent: 26_800_000_000, Void: episode.VoidGrader,
 		Steps: []episode.Step{
 			{Raw: "hm\n", Prompt: d, ParseFailure: action.NotAction},
 			{Kind: action.Delegate, Model: "a/b", Attempt: 1, Raw: "REASON <&>\nDELEGATE a/b", Prompt: d, Reason: action.Measure{Tokens: 3, Source: action.Endpoint},
@@ -55,7 +55,7 @@ func TestALineIsWhatThePageSays(t *testing.T) {
 	r.Steps = r.Steps[1:2]
 	r.Steps[0].Observations[0].Call.Arg = "a"
 	want := `{"v":2,"task_id":"t-1","benchmark":"hle","task_sha256":"` + digest.HexOfBytes([]byte("What is 2+2?")) + `","graded_score":1.0,"spend_usd":0.0268,` +
-		`"stopped_reason":"stop","infrastructure_failed":true,"steps":[{"step_index":0,"rendered_state_digest":"` + digest.HexOfBytes([]byte("prompt")) + `",` +
+		`"stopped_reason":"stop","void":"grader","steps":[{"step_index":0,"rendered_state_digest":"` + digest.HexOfBytes([]byte("prompt")) + `",` +
 		`"raw_output":"REASON <&>\nDELEGATE a/b","reason_tokens":3,"reason_source":"endpoint","action":{"kind":"delegate","model_id":"a/b"},"model_id":"a/b",` +
 		`"success":false,"score":0.5,"cost_usd":0.0188,"parse_failed":false,"observations":[{"call":{"name":"READ","arg":"a","start":10},` +
 		`"response_sha256":"` + digest.HexOfBytes([]byte("r")) + `","output":"    10\tx","truncated":true}],"attempt":1,"tokens_in":100,"tokens_out":7,` +
@@ -111,7 +111,7 @@ func TestParseIsStrict(t *testing.T) {
 		"spend as text":           {`"spend_usd":0.0268`, `"spend_usd":"0.0268"`},
 		"spend spelled otherwise": {`"spend_usd":0.0268`, `"spend_usd":2.68e-2`},
 		"spend beyond precision":  {`"spend_usd":0.0268`, `"spend_usd":0.0268000000000001`},
-		"false that is not told":  {`"infrastructure_failed":true`, `"infrastructure_failed":false`},
+		"a void that is none":     {`"void":"grader"`, `"void":"moon"`},
 		"step out of order":       {`"step_index":1`, `"step_index":2`},
 		"unknown source":          {`"reason_source":"endpoint"`, `"reason_source":"guess"`},
 		"unknown failure":         {`"parse_failure":"not_action"`, `"parse_failure":"bad"`},
@@ -187,7 +187,7 @@ func genResult(t *rapid.T) *episode.Result {
 	texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\xff\xfe", "a\x00b", "\u2028", `"\`, "refused: x", "<&>"}))
 	r := &episode.Result{
 		Task: pinned(t, "t", "s"), Ending: rapid.SampledFrom(ending.All()).Draw(t, "ending"), Score: rapid.Float64Range(0, 1).Draw(t, "score"),
-		Spent: money.Pico(rapid.Int64Range(0, 1e18).Draw(t, "spent")), InfrastructureFailed: rapid.Bool().Draw(t, "infrastructure"),
+		Spent: money.Pico(rapid.Int64Range(0, 1e18).Draw(t, "spent")), Void: rapid.SampledFrom([]episode.Void{"", episode.VoidGrader, episode.VoidLost}).Draw(t, "void"),
 	}
 	for range rapid.IntRange(0, state.MaxSteps).Draw(t, "steps") {
 		s := episode.Step{Raw: texts.Draw(t, "raw"), Prompt: digest.Sum[state.Prompt]([]byte(texts.Draw(t, "prompt")))}
