@@ -22,6 +22,16 @@ const (
 	Once
 )
 
+// Known says what a lookup knows of an effect that was about to begin when the process ended.
+type Known uint8
+
+// What may be known. The zero value knows nothing, so that a careless lookup repeats nothing.
+const (
+	Unknown Known = iota // it may or may not have happened: the machine is told the Uncertain event
+	Absent               // it is certain that it never began, nor will: it is begun now
+	Found                // it happened, and this is its event
+)
+
 // Durable is what a loop needs to survive a crash.
 type Durable[E, D any] struct {
 	Journal Journal
@@ -30,9 +40,9 @@ type Durable[E, D any] struct {
 	// Key is the effect's execution id: the same in a replay, different from every other key of the run. It is not
 	// asked for Repeatable effects.
 	Key func(effect D) string
-	// Lookup finds the event of an effect that was begun and whose result was not written, by its key. found is false
-	// where nothing is known of it, whether it happened or not. A nil Lookup never finds anything.
-	Lookup func(ctx context.Context, key string) (event E, found bool, err error)
+	// Lookup says what became of an effect whose intent was written and whose result was not, by its key: Found gives its
+	// event, Absent promises that it never began, so that it is begun now. A nil Lookup knows nothing.
+	Lookup func(ctx context.Context, key string) (event E, known Known, err error)
 	// Uncertain is the event of an effect that may or may not have happened.
 	Uncertain func(effect D) E
 	// AppendEvent appends an event as one line of JSON; ParseEvent reads it back.
@@ -139,7 +149,7 @@ func (c *course[E, D]) replay(ctx context.Context, d D, key string, care Care) (
 			return none, err
 		}
 		if c.next == len(c.past) {
-			return c.reconcile(ctx, d, key)
+			return c.reconcile(ctx, d, key, care)
 		}
 	}
 	r, err := c.recorded(Result, key)
@@ -154,15 +164,17 @@ func (c *course[E, D]) replay(ctx context.Context, d D, key string, care Care) (
 }
 
 // reconcile ends the doubt about an effect whose intent stands alone.
-func (c *course[E, D]) reconcile(ctx context.Context, d D, key string) (E, error) {
+func (c *course[E, D]) reconcile(ctx context.Context, d D, key string, care Care) (E, error) {
 	var none E
 	if c.Lookup != nil {
-		event, found, err := c.Lookup(ctx, key)
-		if err != nil {
+		event, known, err := c.Lookup(ctx, key)
+		switch {
+		case err != nil:
 			return none, fmt.Errorf("looking up %q: %w", key, err)
-		}
-		if found {
+		case known == Found:
 			return event, c.result(Result, key, event)
+		case known == Absent:
+			return c.begun(ctx, d, key, care)
 		}
 	}
 	event := c.Uncertain(d)

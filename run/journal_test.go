@@ -97,9 +97,12 @@ func TestFinishedRunIsReplayedWithoutActing(t *testing.T) {
 func TestIntentWithoutResultIsLookedUp(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		found       bool
+		known       run.Known
 		sum, doubts int
-	}{{"found", true, 1000 + 10*(1+2+3+5), 0}, {"not found", false, 10 * (1 + 2 + 3 + 5), 1}} {
+	}{
+		{"found", run.Found, 1000 + 10*(1+2+3+5), 0}, {"unknown", run.Unknown, 10 * (1 + 2 + 3 + 5), 1},
+		{"absent", run.Absent, 10 * (1 + 2 + 3 + 4 + 5), 0},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal")
 			j := open(t, path)
@@ -117,11 +120,18 @@ func TestIntentWithoutResultIsLookedUp(t *testing.T) {
 			if diff := cmp.Diff(want, j.Runs()); diff != "" {
 				t.Error(diff)
 			}
-			l.Durable.Lookup = func(_ context.Context, key string) (int, bool, error) {
+			l.Durable.Lookup = func(_ context.Context, key string) (int, run.Known, error) {
 				if key != "effect/4" {
 					t.Errorf("looked up %q", key)
 				}
-				return 1000, c.found, nil
+				return 1000, c.known, nil
+			}
+			began := 0
+			l.Act = func(ctx context.Context, d int) (int, error) {
+				if d == 4 {
+					began++
+				}
+				return act(ctx, d)
 			}
 			for range 2 { // the second time, the journal remembers how the doubt ended
 				m := &counter{n: 5}
@@ -133,6 +143,9 @@ func TestIntentWithoutResultIsLookedUp(t *testing.T) {
 				}
 				l.Durable.Lookup = nil
 			}
+			if want := map[bool]int{true: 1}[c.known == run.Absent]; began != want {
+				t.Errorf("the effect began %d times after the crash, want %d", began, want)
+			}
 		})
 	}
 }
@@ -141,7 +154,7 @@ func TestFailedLookupLeavesTheRunAsItWas(t *testing.T) {
 	j := open(t, filepath.Join(t.TempDir(), "journal"))
 	cut := errors.New("cut")
 	l := run.Loop[int, int]{Durable: durable(j), Act: func(context.Context, int) (int, error) { return 0, cut }}
-	l.Durable.Lookup = func(context.Context, string) (int, bool, error) { return 0, false, cut }
+	l.Durable.Lookup = func(context.Context, string) (int, run.Known, error) { return 0, run.Unknown, cut }
 	for range 3 {
 		if err := l.Run(t.Context(), "a", "", &counter{n: 1}); !errors.Is(err, cut) {
 			t.Fatal(err)

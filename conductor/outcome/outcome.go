@@ -30,6 +30,7 @@ type Row struct {
 	TokensOut    int64
 	ServedModel  string // as the provider named it
 	Provider     string
+	ReceiptIDs   []string // the calls that filled the row, in order; none where no meter paid them
 }
 
 // Table holds the rows of one window. It is not safe for concurrent use: whoever shares it brings the lock.

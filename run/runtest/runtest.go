@@ -3,8 +3,8 @@
 //
 // Invariants:
 //   - Every point is tried: before and after each append, each sync and each effect, alone and in pairs (the second
-//     crash strikes the recovery), with and without a world that remembers what it did, and with the records that were
-//     not synced kept or lost.
+//     crash strikes the recovery), in a world that forgets what it did, in one that remembers it, and in one that also knows
+//     what it did not do, and with the records that were not synced kept or lost.
 //   - What must happen once happens at most once, and the machine ends where it would have ended without the crashes,
 //     but for the effects that were reported to it as uncertain.
 package runtest
@@ -52,13 +52,22 @@ func Crash[E, D any](t *testing.T, s Suite[E, D]) {
 
 // plan is one way to crash.
 type plan struct {
-	first, second int  // points at which the first and second run are killed; 0 is never
-	remembers     bool // the world finds what it did
+	first, second int // points at which the first and second run are killed; 0 is never
+	memory        memoryOf
 	powerCut      bool // records that were not synced are lost
 }
 
+// memoryOf says what the world knows of effects when it is asked.
+type memoryOf string
+
+const (
+	forgets   memoryOf = "forgets what it did"
+	remembers memoryOf = "finds what it did, and knows nothing of the rest"
+	isSure    memoryOf = "finds what it did, and knows that it did nothing else"
+)
+
 func (p plan) String() string {
-	return fmt.Sprintf("killed at point %d, then at %d, world remembers %v, power cut %v", p.first, p.second, p.remembers, p.powerCut)
+	return fmt.Sprintf("killed at point %d, then at %d, a world that %s, power cut %v", p.first, p.second, p.memory, p.powerCut)
 }
 
 // Check returns what a crash breaks.
@@ -74,11 +83,11 @@ func (s Suite[E, D]) Check(ctx context.Context) (findings []error) {
 	}
 	points := w.point
 	stride := 1 + points*points/maxPairs
-	for _, remembers := range []bool{true, false} {
+	for _, memory := range []memoryOf{forgets, remembers, isSure} {
 		for _, powerCut := range []bool{true, false} {
 			for first := range points + 1 {
 				for second := 0; second <= points; second += stride {
-					p := plan{first, second, remembers, powerCut}
+					p := plan{first, second, memory, powerCut}
 					if err := s.crash(ctx, p); err != nil {
 						findings = append(findings, fmt.Errorf("%v: %w", p, err))
 					}
@@ -105,9 +114,12 @@ func (s *Suite[E, D]) crash(ctx context.Context, p plan) error {
 		if n > 1 {
 			return fmt.Errorf("effect %q happened %d times", key, n)
 		}
-		if n == 1 && p.remembers && doubtful[key] {
+		if n == 1 && p.memory != forgets && doubtful[key] {
 			return fmt.Errorf("effect %q happened, was remembered, and still counts as uncertain", key)
 		}
+	}
+	if p.memory == isSure && len(doubtful) > 0 {
+		return fmt.Errorf("effects %v count as uncertain in a world that is sure", doubtful)
 	}
 	want, err := s.without(ctx, doubtful)
 	if err != nil {

@@ -75,10 +75,13 @@ func TestSuiteFindsFaultyLoops(t *testing.T) {
 			l.Durable.Care = func(d string) run.Care { return min(care(d), run.Recorded) }
 		},
 		"repeats what it cannot find": func(l *loop) {
-			l.Durable.Lookup = func(ctx context.Context, key string) (string, bool, error) {
+			l.Durable.Lookup = func(ctx context.Context, key string) (string, run.Known, error) {
 				e, err := l.Act(ctx, key)
-				return e, true, err
+				return e, run.Found, err
 			}
+		},
+		"begins again what may have happened": func(l *loop) {
+			l.Durable.Lookup = func(context.Context, string) (string, run.Known, error) { return "", run.Absent, nil }
 		},
 		"never looks an effect up":   func(l *loop) { l.Durable.Lookup = nil },
 		"does not wait for the disk": func(l *loop) { l.Durable.Journal = forgetful{l.Durable.Journal} },

@@ -81,12 +81,17 @@ func (w *world[E, D]) act(_ context.Context, d D) (event E, err error) {
 	return event, nil
 }
 
-func (w *world[E, D]) lookup(_ context.Context, key string) (event E, found bool, err error) {
-	if !w.plan.remembers {
-		return event, false, nil
+func (w *world[E, D]) lookup(_ context.Context, key string) (event E, known run.Known, err error) {
+	event, happened := w.answers[key]
+	switch {
+	case w.plan.memory == forgets:
+		return event, run.Unknown, nil
+	case happened:
+		return event, run.Found, nil
+	case w.plan.memory == isSure:
+		return event, run.Absent, nil
 	}
-	event, found = w.answers[key]
-	return event, found, nil
+	return event, run.Unknown, nil
 }
 
 // memory is a journal whose disk is a slice.
