@@ -70,7 +70,19 @@ var (
 	NotGradeable            = fault.NewCode("conductor.not_gradeable", fault.NotAllowed, "no program can grade this benchmark's answers")
 	VerbsWithoutEnvironment = fault.NewCode("conductor.verbs_without_environment", fault.Invalid, "a benchmark declares read verbs and an environment together, or neither")
 
+	// Publication.
+	BadPublication = fault.NewCode("conductor.bad_publication", fault.Invalid, "a line of a publication does not say what its place asks for")
+
 	// Admission and world files.
 	Refused  = fault.NewCode("conductor.refused", fault.NotAllowed, "the artifact is refused")
 	BadWorld = fault.NewCode("conductor.bad_world", fault.Invalid, "the world's files are defective")
+
+	// Receipts and funding.
+	BadReceipt     = fault.NewCode("conductor.bad_receipt", fault.Invalid, "not a receipt in its one spelling")
+	BadCallID      = fault.NewCode("conductor.bad_call_id", fault.Invalid, "a call is named w<window>-<arm>-<attempt>/<episode>/<step>/<call>")
+	BadFunding     = fault.NewCode("conductor.bad_funding", fault.Invalid, "not a funding record in its one spelling")
+	FundingForged  = fault.NewCode("conductor.funding_signature", fault.Unauthenticated, "the funding record is not signed by its hotkey")
+	FundingForeign = fault.NewCode("conductor.funding_foreign", fault.Forbidden, "the funding record, or the key in it, belongs to another hotkey or registration")
+	FundingCap     = fault.NewCode("conductor.funding_cap", fault.Invalid, "a funding record needs a cap above zero")
+	FundingKey     = fault.NewCode("conductor.funding_key", fault.Invalid, "a provider key is printable text without surrounding blanks")
 )
