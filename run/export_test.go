@@ -6,7 +6,7 @@ import (
 )
 
 // SetFsync replaces the journal's fsync, to hold it back or to make it fail.
-func SetFsync(j *FileJournal, fsync func(*os.File) error) { j.fsync = fsync }
+func SetFsync(j *FileJournal, fsync func(*os.File) error) { j.group.Fsync = fsync }
 
 // ReadAll gives every record of a journal's bytes to each and reports whether a cut-off line stands behind them.
 func ReadAll(src io.Reader, each func(Record)) (torn bool, err error) {

@@ -10,30 +10,24 @@ import (
 	"sync"
 
 	"assay/core/fault"
+	"assay/run/commit"
 )
 
 // FileJournal is a Journal in one append-only file, shared by any number of runs of one process.
 //
-// Appenders that wait at the same time share one write and one fsync: the first becomes the leader and takes along
-// whatever the others have appended. After a failed write or fsync every call is refused, because what the kernel still
-// holds is then unknown; opening the file again finds out.
+// Appenders that wait at the same time share one write and one fsync. After a failed write or fsync every call is refused,
+// because what the kernel still holds is then unknown; opening the file again finds out.
 type FileJournal struct {
-	mu     sync.Mutex
-	synced sync.Cond // a leader has finished
-
+	mu      sync.Mutex
+	group   *commit.Group
 	file    *os.File
-	fsync   func(*os.File) error
+	path    string
 	runs    map[string]*entry
 	begun   []string // run ids in the order of their first records
 	chain   chain    // of the newest record
 	seq     int64    // of the newest record
 	size    int64    // bytes written and pending
-	pending []byte   // records that no leader has taken yet
-	spare   []byte   // buffer of the last leader
-	leading bool
-	durable int64 // newest record that is on disk
-	syncs   int64
-	broken  error
+	flushed int64    // bytes that were waited for by who reads
 }
 
 // entry is what the journal keeps of a run.
@@ -43,7 +37,7 @@ type entry struct {
 	taken bool
 }
 
-// span is where a record's line stands: its offset and its length without the line end.
+// span is where a record's line stands: its number, its offset and its length without the line end.
 type span struct {
 	seq, at int64
 	length  int
@@ -53,37 +47,30 @@ type span struct {
 // A last line that a crash cut off is dropped; any other damage is refused with its line number. What is no regular file is
 // refused before it is opened: a pipe would be read for ever.
 func OpenJournal(path string) (*FileJournal, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("opening the journal %s: %w", path, NotJournal.Because(errNotRegular))
+	file, err := OpenLocked(path)
+	if errors.Is(err, ErrNotRegular) {
+		err = NotJournal.Because(err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("opening the journal: %w", err)
+		return nil, fmt.Errorf("opening the journal %s: %w", path, err)
 	}
-	j := &FileJournal{file: f, fsync: (*os.File).Sync, runs: map[string]*entry{}}
-	j.synced.L = &j.mu
-	if err := j.open(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the journal %s: %w", path, err), f.Close())
+	j := &FileJournal{file: file, path: path, runs: map[string]*entry{}}
+	if err := j.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the journal %s: %w", path, err), file.Close())
 	}
 	return j, nil
 }
 
-var errNotRegular = errors.New("it is not a regular file")
-
-func (j *FileJournal) open(path string) error {
-	if err := Lock(j.file); err != nil {
-		return err
-	}
+func (j *FileJournal) open() error {
 	read, err := readJournal(j.file, j.remember)
 	if err != nil {
 		return err
 	}
-	j.chain, j.seq, j.size, j.durable = read.chain, read.seq, read.size, read.seq
-	if read.header && !read.unended && !read.torn {
-		return nil
-	}
-	if err := j.file.Truncate(j.size); err != nil {
-		return err
+	j.chain, j.seq, j.size = read.chain, read.seq, read.size
+	if read.torn {
+		if err := j.file.Truncate(j.size); err != nil {
+			return err
+		}
 	}
 	var mend []byte
 	switch {
@@ -96,10 +83,17 @@ func (j *FileJournal) open(path string) error {
 		return err
 	}
 	j.size += int64(len(mend))
-	if err := j.file.Sync(); err != nil {
+	if err := j.file.Sync(); err != nil { // also of what was there: an earlier process may have ended before its fsync
 		return err
 	}
-	return syncDirectory(filepath.Dir(path))
+	if !read.header {
+		if err := SyncDirectory(filepath.Dir(j.path)); err != nil {
+			return err
+		}
+	}
+	j.flushed = j.size
+	j.group = commit.New("journal", j.file, j.size, j.seq)
+	return nil
 }
 
 // remember adds a record to the index.
@@ -132,11 +126,12 @@ func (j *FileJournal) Enter(run string) ([]Record, error) {
 	}
 	taken, spans := e.taken, e.spans
 	e.taken = true
-	j.mu.Unlock()
 	if taken {
+		j.mu.Unlock()
 		return nil, Busy.With(fault.Str("run", run))
 	}
 	past, err := j.read(spans)
+	j.mu.Unlock()
 	if err != nil {
 		j.Leave(run)
 		return nil, err
@@ -144,27 +139,38 @@ func (j *FileJournal) Enter(run string) ([]Record, error) {
 	return past, nil
 }
 
-// read returns the records at the spans, which it brings to disk first.
+// read returns the records at the spans, which it brings to disk first. j.mu is held, so that the file stays the same.
 func (j *FileJournal) read(spans []span) ([]Record, error) {
 	if len(spans) == 0 {
 		return nil, nil
 	}
-	if err := j.Sync(spans[len(spans)-1].seq); err != nil {
-		return nil, err
+	if last := spans[len(spans)-1]; last.at >= j.flushed {
+		if err := coded(j.group.Flush()); err != nil {
+			return nil, err
+		}
+		j.flushed = j.size
 	}
 	past := make([]Record, 0, len(spans))
 	for _, s := range spans {
-		line := make([]byte, s.length)
-		if _, err := j.file.ReadAt(line, s.at); err != nil {
-			return nil, fmt.Errorf("reading the journal: %w", err)
-		}
-		r, err := parseBody(line[:max(0, len(line)-chainLength)], s.seq)
+		r, err := j.readAt(s)
 		if err != nil {
-			return nil, Damaged.Because(err).With(fault.Int("record", s.seq))
+			return nil, err
 		}
 		past = append(past, r)
 	}
 	return past, nil
+}
+
+func (j *FileJournal) readAt(s span) (Record, error) {
+	line := make([]byte, s.length)
+	if _, err := j.file.ReadAt(line, s.at); err != nil {
+		return Record{}, fmt.Errorf("reading the journal: %w", err)
+	}
+	r, err := parseBody(line[:max(0, len(line)-chainLength)], s.seq)
+	if err != nil {
+		return Record{}, Damaged.Because(err).With(fault.Int("record", s.seq))
+	}
+	return r, nil
 }
 
 // Leave gives a run back.
@@ -178,79 +184,57 @@ func (j *FileJournal) Leave(run string) {
 	}
 }
 
-// Append writes a record behind the others. Its position is its number in the file, counted from 1.
+// Append writes a record behind the others. Its position counts the records that this journal ever wrote.
 func (j *FileJournal) Append(r Record) (int64, error) {
 	if err := r.check(); err != nil {
 		return 0, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.broken != nil {
-		return 0, Broken.Because(j.broken)
-	}
 	e := j.runs[r.Run]
 	if e == nil || !e.taken {
 		return 0, Misplaced.With(fault.Str("run", r.Run), fault.Str("kind", string(r.Kind)))
 	}
-	start := len(j.pending)
-	text := appendBody(j.pending, j.seq+1, r)
+	position, err := j.group.Append(func(dst []byte, _ int64) ([]byte, error) { return j.add(dst, r) })
+	return position, coded(err)
+}
+
+// add appends a record's line and remembers where it will stand.
+func (j *FileJournal) add(dst []byte, r Record) ([]byte, error) {
+	start := len(dst)
+	text := appendBody(dst, j.seq+1, r)
 	if len(text)-start+chainLength+1 > maxLine {
-		return 0, TooLarge.With(fault.Str("run", r.Run), fault.Int("max_bytes", maxLine))
+		return nil, TooLarge.With(fault.Str("run", r.Run), fault.Int("max_bytes", maxLine))
 	}
 	s := span{seq: j.seq + 1, at: j.size, length: len(text) - start + chainLength}
 	if err := j.remember(r, s); err != nil {
-		return 0, err
+		return nil, err
 	}
-	j.pending, j.chain = appendChained(text, start, j.chain)
+	text, j.chain = appendChained(text, start, j.chain)
 	j.seq++
 	j.size += int64(s.length) + 1
-	return j.seq, nil
+	return text, nil
 }
 
 // Sync returns when the record at position and all before it are on disk.
 func (j *FileJournal) Sync(position int64) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for j.durable < position {
-		switch {
-		case j.broken != nil:
-			return Broken.Because(j.broken)
-		case j.leading:
-			j.synced.Wait()
-		case position > j.seq:
-			return Misplaced.With(fault.Int("position", position))
-		default:
-			j.lead()
-		}
+	err := j.group.Sync(position)
+	if errors.Is(err, commit.ErrAhead) {
+		return Misplaced.With(fault.Int("position", position))
 	}
-	return nil
-}
-
-// lead brings everything that is pending to disk. j.mu is held, except while the disk works.
-func (j *FileJournal) lead() {
-	batch, seq, at := j.pending, j.seq, j.size-int64(len(j.pending))
-	j.pending, j.spare, j.leading = j.spare[:0], nil, true
-	j.mu.Unlock()
-	_, err := j.file.WriteAt(batch, at)
-	if err == nil {
-		err = j.fsync(j.file)
-	}
-	j.mu.Lock()
-	j.spare, j.leading = batch, false
-	j.syncs++
-	if err != nil {
-		j.broken = err
-	} else {
-		j.durable = seq
-	}
-	j.synced.Broadcast()
+	return coded(err)
 }
 
 // Syncs returns how often the journal waited for the disk since it was opened: far less often than it was asked to.
-func (j *FileJournal) Syncs() int64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.syncs
+func (j *FileJournal) Syncs() int64 { return j.group.Syncs() }
+
+// coded gives a failed write its refusal.
+func coded(err error) error {
+	var broken *commit.Broken
+	if errors.As(err, &broken) {
+		return Broken.Because(broken.Cause)
+	}
+	return err
 }
 
 // Status is how far a run has come in a journal.
@@ -275,18 +259,7 @@ func (j *FileJournal) Runs() []Status {
 }
 
 // Close brings what is pending to disk and lets the file go. Runs that are under way are refused from then on.
-func (j *FileJournal) Close() error {
-	j.mu.Lock()
-	last := j.seq
-	j.mu.Unlock()
-	err := j.Sync(last)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.broken == nil {
-		j.broken = os.ErrClosed
-	}
-	return errors.Join(err, j.file.Close())
-}
+func (j *FileJournal) Close() error { return coded(j.group.Close()) }
 
 // reading is what a pass over a journal found.
 type reading struct {
@@ -301,9 +274,12 @@ type reading struct {
 // readJournal reads a journal from its start and gives every record to each.
 func readJournal(src io.Reader, each func(Record, span) error) (reading, error) {
 	var got reading
-	lines := newLineReader(src)
+	lines := NewLineReader(src, maxLine)
 	for number := int64(1); ; number++ {
-		line, ended, err := lines.next()
+		line, ended, err := lines.Next()
+		if errors.Is(err, ErrLongLine) {
+			err = TooLarge.With(fault.Int("line", number))
+		}
 		if err != nil {
 			return got, err
 		}

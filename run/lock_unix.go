@@ -17,8 +17,8 @@ func Lock(f *os.File) error {
 	return err
 }
 
-// syncDirectory makes the names in a directory durable.
-func syncDirectory(path string) error {
+// SyncDirectory makes the names in a directory durable.
+func SyncDirectory(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err
