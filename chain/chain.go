@@ -10,9 +10,11 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"regexp"
+	"slices"
 
 	"assay/core/fault"
 )
@@ -41,9 +43,9 @@ type Block struct {
 
 // Neuron is one registered participant.
 type Neuron struct {
-	UID        int    // 0 to 65535
-	Hotkey     string // ss58, prefix 42
-	Registered int64  // block of the registration
+	UID        int    `json:"uid"`        // 0 to 65535
+	Hotkey     string `json:"hotkey"`     // ss58, prefix 42
+	Registered int64  `json:"registered"` // block of the registration; 0 where the chain knows none
 }
 
 // Metagraph is who is registered at one block, by ascending UID.
@@ -64,21 +66,21 @@ func (m Metagraph) Find(hotkey string) (Neuron, bool) {
 
 // Commitment is the latest signal of a hotkey and the block that took it in.
 type Commitment struct {
-	Hotkey string // ss58, prefix 42
-	Block  int64
-	Signal string // foreign text of at most 128 bytes
+	Hotkey string `json:"hotkey"` // ss58, prefix 42
+	Block  int64  `json:"block"`
+	Signal string `json:"signal"` // foreign text, as CheckSignal takes it; "" for a commitment of another kind
 }
 
 // Weight is the share of the emissions that a uid gets.
 type Weight struct {
-	UID   int
-	Share float64 // 0 to 1
+	UID   int     `json:"uid"`
+	Share float64 `json:"share"` // 0 to 1
 }
 
 // Parameters are the subnet's settings that a launch is checked against.
 type Parameters struct {
-	WeightsRateLimit int64 // blocks; more than these pass between two changes of weights
-	ImmunityPeriod   int64 // blocks in which a new registration is not replaced
+	WeightsRateLimit int64 `json:"weights_rate_limit"` // blocks; more than these pass between two changes of weights
+	ImmunityPeriod   int64 `json:"immunity_period"`    // blocks in which a new registration is not replaced
 }
 
 // Client is one endpoint, as one hotkey, on one subnet. Errors carry this room's codes, or are ctx's own.
@@ -93,7 +95,8 @@ type Client interface {
 	Commitments(ctx context.Context) ([]Commitment, error)
 	// Commit makes signal the hotkey's commitment.
 	Commit(ctx context.Context, signal string) error
-	// SetWeights replaces the hotkey's weights: TooSoon while no more blocks than the rate limit have passed since the last time.
+	// SetWeights replaces the hotkey's weights: TooSoon while no more blocks than the rate limit have passed since the last
+	// time, Refused for a uid that nobody holds.
 	SetWeights(ctx context.Context, weights []Weight) error
 	// Parameters returns the subnet's settings at the head.
 	Parameters(ctx context.Context) (Parameters, error)
@@ -153,3 +156,24 @@ var hashForm = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
 
 // IsHash reports whether s is a block's hash as Block holds it.
 func IsHash(s string) bool { return hashForm.MatchString(s) }
+
+// CheckUIDs refuses weights for a uid that nobody holds, as the chain does.
+func CheckUIDs(weights []Weight, m Metagraph) error {
+	held := map[int]bool{}
+	for _, n := range m.Neurons {
+		held[n.UID] = true
+	}
+	for _, w := range weights {
+		if !held[w.UID] {
+			return Refused.With(fault.Int("uid_held_by_nobody", int64(w.UID)))
+		}
+	}
+	return nil
+}
+
+// Order puts commitments in order of block and then hotkey: the order in which they are served.
+func Order(list []Commitment) {
+	slices.SortFunc(list, func(a, b Commitment) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Hotkey, b.Hotkey))
+	})
+}

@@ -8,6 +8,7 @@ import (
 
 	"assay/core/canon"
 	"assay/core/fault"
+	"assay/core/ss58"
 )
 
 // The heads of the two signals.
@@ -67,8 +68,9 @@ func ParseSchedule(signal string) (Digest, error) {
 // RegistrationID names one registration of a hotkey: registering again gives another. It is the SHA-256 of
 // "v3-registration-v1", a zero byte and the canonical JSON of {hotkey, netuid, registration_block, uid}.
 func RegistrationID(netuid int, n Neuron) (Digest, error) {
-	if n.Registered <= 0 || n.UID < 0 || n.UID > MaxUID || netuid < 0 || netuid > MaxUID || n.Hotkey == "" {
-		return Digest{}, BadIdentity.With(fault.Str("hotkey", n.Hotkey), fault.Int("uid", int64(n.UID)), fault.Int("registered", n.Registered))
+	_, err := ss58.Decode(n.Hotkey)
+	if err != nil || n.Registered <= 0 || n.UID < 0 || n.UID > MaxUID || netuid < 0 || netuid > MaxUID {
+		return Digest{}, BadIdentity.With(fault.Str("hotkey", n.Hotkey), fault.Int("uid", int64(n.UID)), fault.Int("registered", n.Registered)).Because(err)
 	}
 	record, err := canon.ASCII(canon.Object{
 		"hotkey": n.Hotkey, "netuid": netuid, "registration_block": n.Registered, "uid": n.UID,
