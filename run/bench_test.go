@@ -99,3 +99,38 @@ func BenchmarkDurableRun(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOpenForgotten opens the journal of an arm that has finished and forgotten 199,000 episodes, at its worst: as many
+// forgotten bytes are carried along as may be.
+func BenchmarkOpenForgotten(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "journal")
+	j := open(b, path)
+	run.SetFsync(j, func(*os.File) error { return nil })
+	l := run.Loop[int, int]{Act: act, Durable: durable(j)}
+	var largest int64
+	for i := range 199_000 {
+		id := fmt.Sprint("arm/", i)
+		if err := l.Run(b.Context(), id, "", &counter{n: 4}); err != nil {
+			b.Fatal(err)
+		}
+		if err := j.Forget(id); err != nil {
+			b.Fatal(err)
+		}
+		if i%1000 == 0 {
+			largest = max(largest, size(b, path))
+		}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		if err := j.Close(); err != nil {
+			b.Fatal(err)
+		}
+		j = open(b, path)
+		for i := range 199_000 {
+			if err := j.Forget(fmt.Sprint("arm/", i)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}	}
+	b.ReportMetric(float64(largest)/(1<<20), "MiB-largest")
+}

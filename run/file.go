@@ -28,6 +28,10 @@ type FileJournal struct {
 	seq     int64    // of the newest record
 	size    int64    // bytes written and pending
 	flushed int64    // bytes that were waited for by who reads
+
+	forgotten map[string]struct{}
+	dead      int64 // bytes of forgotten runs in the file
+	keep      int64 // how many of them it may carry along
 }
 
 // entry is what the journal keeps of a run.
@@ -54,16 +58,22 @@ func OpenJournal(path string) (*FileJournal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal %s: %w", path, err)
 	}
-	j := &FileJournal{file: file, path: path, runs: map[string]*entry{}}
+	j := &FileJournal{file: file, path: path, runs: map[string]*entry{}, forgotten: map[string]struct{}{}, keep: keptBytes}
 	if err := j.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the journal %s: %w", path, err), file.Close())
 	}
 	return j, nil
 }
 
-func (j *FileJournal) open() error {
+func (j *FileJournal) open() (err error) {
+	if j.path, err = filepath.EvalSymlinks(j.path); err != nil { // a compaction replaces the file, not a link to it
+		return err
+	}
 	read, err := readJournal(j.file, j.remember)
 	if err != nil {
+		return err
+	}
+	if err := dropHalfDone(j.path); err != nil {
 		return err
 	}
 	j.chain, j.seq, j.size = read.chain, read.seq, read.size
@@ -113,12 +123,16 @@ func (j *FileJournal) remember(r Record, s span) error {
 	return nil
 }
 
-// Enter returns the records of a run and takes it.
+// Enter returns the records of a run and takes it. A forgotten run is refused.
 func (j *FileJournal) Enter(run string) ([]Record, error) {
 	if err := (Record{Run: run, Kind: Begin}).check(); err != nil {
 		return nil, err
 	}
 	j.mu.Lock()
+	if _, gone := j.forgotten[run]; gone {
+		j.mu.Unlock()
+		return nil, Forgotten.With(fault.Str("run", run))
+	}
 	e := j.runs[run]
 	if e == nil {
 		e = &entry{}
@@ -246,14 +260,15 @@ type Status struct {
 	Doubtful string // key of an effect that was begun and whose result is not known, or ""
 }
 
-// Runs returns the status of every run, in the order in which they were begun.
+// Runs returns the status of every run that is not forgotten, in the order in which they were begun.
 func (j *FileJournal) Runs() []Status {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := make([]Status, 0, len(j.begun))
 	for _, run := range j.begun {
-		e := j.runs[run]
-		out = append(out, Status{run, e.about, e.ended, len(e.spans), e.intent})
+		if e := j.runs[run]; e != nil {
+			out = append(out, Status{run, e.about, e.ended, len(e.spans), e.intent})
+		}
 	}
 	return out
 }

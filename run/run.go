@@ -21,16 +21,18 @@ import (
 
 // The refusals of this room.
 var (
-	Stalled   = fault.NewCode("run.stalled", fault.Internal, "the machine is not done and asks for nothing")
-	Diverged  = fault.NewCode("run.diverged", fault.Internal, "the machine asks for something else than its journal records")
-	KeyReused = fault.NewCode("run.key_reused", fault.Internal, "two effects of a run have the same key")
-	OtherRun  = fault.NewCode("run.other_run", fault.Conflict, "a run of this name was begun about something else")
-	Busy      = fault.NewCode("run.busy", fault.Conflict, "the run is being driven already")
+	Stalled    = fault.NewCode("run.stalled", fault.Internal, "the machine is not done and asks for nothing")
+	Diverged   = fault.NewCode("run.diverged", fault.Internal, "the machine asks for something else than its journal records")
+	KeyReused  = fault.NewCode("run.key_reused", fault.Internal, "two effects of a run have the same key")
+	OtherRun   = fault.NewCode("run.other_run", fault.Conflict, "a run of this name was begun about something else")
+	Busy       = fault.NewCode("run.busy", fault.Conflict, "the run is being driven already")
+	Forgotten  = fault.NewCode("run.forgotten", fault.Conflict, "the run was forgotten: its result is durable elsewhere")
+	Unfinished = fault.NewCode("run.unfinished", fault.Conflict, "a run is forgotten when it has ended, not before")
 
 	Misplaced  = fault.NewCode("run.misplaced", fault.Internal, "a record does not follow what its run recorded before")
 	BadRecord  = fault.NewCode("run.bad_record", fault.Internal, "a record is not writable: its event is not one line of JSON, or a name is empty or not UTF-8")
 	TooLarge   = fault.NewCode("run.record_too_large", fault.TooLarge, "a record exceeds the journal's line limit")
-	Locked     = fault.NewCode("run.journal_locked", fault.Conflict, "another process holds the journal")
+	Locked     = fault.NewCode("run.journal_locked", fault.Conflict, "another process holds the file")
 	NotJournal = fault.NewCode("run.not_a_journal", fault.Invalid, "the file is not a journal of this format")
 	Damaged    = fault.NewCode("run.journal_damaged", fault.Uncertain, "the journal is damaged: what it records may have happened")
 	Broken     = fault.NewCode("run.journal_broken", fault.Uncertain, "an earlier write to the journal failed: open it again")
