@@ -64,6 +64,23 @@ var (
 	BadSettings        = fault.NewCode("conductor.bad_settings", fault.Invalid, "a duel needs a margin that is not negative and one to a million rounds")
 	SameArm            = fault.NewCode("conductor.same_arm", fault.Invalid, "an arm cannot be compared with itself")
 
+	// Windows.
+	NotWindowRecord  = fault.NewCode("conductor.not_window_record", fault.Invalid, "not a window record")
+	WrongWindow      = fault.NewCode("conductor.wrong_window", fault.Invalid, "the record is of another window")
+	EntryNotPinned   = fault.NewCode("conductor.not_pinned", fault.Invalid, "the record's schedule entry is not the one that the committed schedule pins")
+	WrongEntry       = fault.NewCode("conductor.wrong_entry", fault.Invalid, "the schedule entry is that of another window")
+	ForeignEntry     = fault.NewCode("conductor.foreign_entry", fault.NotAllowed, "the schedule entry has other constants than this program plays by")
+	BadEntry         = fault.NewCode("conductor.bad_entry", fault.Invalid, "not a schedule entry")
+	BadSchedule      = fault.NewCode("conductor.bad_schedule", fault.Invalid, "not a schedule: its root, digests and epochs do not belong together")
+	PoolChanged      = fault.NewCode("conductor.pool_changed", fault.Invalid, "the schedule entry is for a different task pool")
+	BadPoolLine      = fault.NewCode("conductor.bad_pool_line", fault.Invalid, "not a line of a task pool in its one spelling")
+	StatementChanged = fault.NewCode("conductor.statement_changed", fault.Invalid, "a drawn task is not the one that the pool's line names")
+	BadInvitation    = fault.NewCode("conductor.bad_invitation", fault.Invalid, "a statement ends in the invitation to inspect exactly when its task declares a verb")
+	NoNonce          = fault.NewCode("conductor.no_nonce", fault.Invalid, "a window needs its nonce")
+	NoRules          = fault.NewCode("conductor.no_rules", fault.Invalid, "a strict window signs the digest of its rules, and one whose instructions it pins")
+	SliceMismatch    = fault.NewCode("conductor.slice_mismatch", fault.Invalid, "the slice does not re-derive from its nonce")
+	WrongFreshness   = fault.NewCode("conductor.wrong_freshness", fault.Invalid, "freshness does not follow from the tasks that were seen before")
+
 	// Graders.
 	NoVerdict               = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
 	SandboxFailed           = fault.NewCode("conductor.sandbox_failed", fault.Unready, "the sandbox failed before there was anything to grade")
@@ -85,4 +102,10 @@ var (
 	FundingForeign = fault.NewCode("conductor.funding_foreign", fault.Forbidden, "the funding record, or the key in it, belongs to another hotkey or registration")
 	FundingCap     = fault.NewCode("conductor.funding_cap", fault.Invalid, "a funding record needs a cap above zero")
 	FundingKey     = fault.NewCode("conductor.funding_key", fault.Invalid, "a provider key is printable text without surrounding blanks")
+
+	// Submission.
+	BadManifest    = fault.NewCode("conductor.bad_manifest", fault.Invalid, "not a manifest in its one spelling")
+	ManifestForged = fault.NewCode("conductor.manifest_signature", fault.Unauthenticated, "the manifest is not signed by its hotkey")
+	BadPath        = fault.NewCode("conductor.bad_path", fault.Invalid, "not a path that an artifact's file may have")
+	BadModelName   = fault.NewCode("conductor.bad_model_name", fault.Invalid, "a model's name is 3 to 40 characters of a-z, 0-9, dot, dash and underscore, and does not begin with the owner's thirtyspokes-")
 )
