@@ -131,6 +131,6 @@ func BenchmarkOpenForgotten(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-	}	}
+	}
 	b.ReportMetric(float64(largest)/(1<<20), "MiB-largest")
 }
