@@ -38,7 +38,7 @@ const MaxLine = 64 << 10
 type Receipt struct {
 	CallID       string     // "<duel>/<episode>/<step>/<call>", see Place
 	Duel         string     // "w<window>-<arm>-<attempt>", see Duel
-	Hotkey       string     // who is charged
+	Hotkey       string     // whose arm it is; empty for a policy that the owner runs
 	Model        string     // as it was asked for: prices belong to it, never to the served name
 	PromptHash   string     // hexadecimal SHA-256 of the request's body
 	ResponseHash string     // TextHash of the answer, of a failed call's failure
@@ -189,7 +189,7 @@ func (r Receipt) flaw() string {
 		return "call_id"
 	case errDuel != nil:
 		return "duel"
-	case name.CheckID(r.Hotkey) != name.Sound:
+	case r.Hotkey != "" && name.CheckID(r.Hotkey) != name.Sound:
 		return "hotkey"
 	case r.Model == "" || !utf8.ValidString(r.Model):
 		return "model"
