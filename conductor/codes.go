@@ -87,6 +87,10 @@ var (
 	NotGradeable            = fault.NewCode("conductor.not_gradeable", fault.NotAllowed, "no program can grade this benchmark's answers")
 	VerbsWithoutEnvironment = fault.NewCode("conductor.verbs_without_environment", fault.Invalid, "a benchmark declares read verbs and an environment together, or neither")
 
+	// Outcome table.
+	BadRow       = fault.NewCode("conductor.bad_row", fault.Invalid, "not a row of an outcome table, or not in its one spelling")
+	DuplicateRow = fault.NewCode("conductor.duplicate_row", fault.Invalid, "a draw stands twice in an outcome table")
+
 	// Publication.
 	BadPublication = fault.NewCode("conductor.bad_publication", fault.Invalid, "a line of a publication does not say what its place asks for")
 

@@ -25,6 +25,18 @@ import (
 // TokenBudget is the largest window-constant part of a prompt, in estimated tokens (see PromptTokens).
 const TokenBudget = 32_000
 
+// Heading stands between the instructions and the rows of the catalog in every prompt.
+const Heading = "\n# CATALOG\nThe models available this window: id / $ per million input tokens / $ per million output tokens / context length.\n"
+
+// AppendPrefix appends the window-constant part of every prompt: instructions, heading and a line for each model.
+func (s *Snapshot) AppendPrefix(dst []byte, instructions string) []byte {
+	dst = append(append(dst, instructions...), Heading...)
+	for i := range s.Len() {
+		dst = append(s.At(i).AppendRow(dst), '\n')
+	}
+	return dst
+}
+
 // PromptTokens returns the estimate that the budget is measured with: ceil(characters / 2).
 func PromptTokens(characters int) int { return (characters + 1) / 2 }
 

@@ -21,6 +21,11 @@ import (
 const (
 	MaxReads    = 3   // observations for one delegate
 	MaxArgument = 512 // UTF-8 bytes of an argument
+
+	ReadLines = 200  // lines of a READ
+	ListMax   = 200  // names of a LIST
+	FindMax   = 50   // matches of a FIND
+	MaxOutput = 8192 // characters of an output under compat, bytes under strict
 )
 
 // The verbs, as a task declares them and a reply says them.

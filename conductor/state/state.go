@@ -52,11 +52,7 @@ type Renderer struct {
 // NewRenderer renders the window-constant part. Under profile.Strict it must fit catalog.TokenBudget
 // (conductor.CatalogTooLarge).
 func NewRenderer(instructions string, s *catalog.Snapshot, p profile.Profile) (*Renderer, error) {
-	b := []byte(instructions)
-	b = append(b, "\n# CATALOG\nThe models available this window: id / $ per million input tokens / $ per million output tokens / context length.\n"...)
-	for i := range s.Len() {
-		b = append(s.At(i).AppendRow(b), '\n')
-	}
+	b := s.AppendPrefix(nil, instructions)
 	r := &Renderer{prefix: string(b), chars: utf8.RuneCount(b), snapshot: s}
 	if p.Strict() {
 		if err := catalog.CheckBudget(r.chars); err != nil {

@@ -168,13 +168,13 @@ func TestBehaviourN6_WindowAndNonceChooseTheSlice(t *testing.T) {
 func TestPoolDigest(t *testing.T) {
 	p := pool(map[string]int{"a": 3, "b": 2})
 	p[1].Tools, p[2].Group = []string{"READ"}, "repo"
-	base, err := window.PoolDigest(p)
+	base, err := window.PoolDigest(p, profile.Compat)
 	if err != nil {
 		t.Fatal(err)
 	}
 	backwards := slices.Clone(p)
 	slices.Reverse(backwards)
-	if got, err := window.PoolDigest(backwards); err != nil || got != base {
+	if got, err := window.PoolDigest(backwards, profile.Compat); err != nil || got != base {
 		t.Errorf("the input's order moves the digest: %v", err)
 	}
 	for name, change := range map[string]func(*task.Spec){
@@ -183,7 +183,7 @@ func TestPoolDigest(t *testing.T) {
 	} {
 		q := slices.Clone(p)
 		change(&q[2])
-		if got, err := window.PoolDigest(q); err != nil || got == base {
+		if got, err := window.PoolDigest(q, profile.Compat); err != nil || got == base {
 			t.Errorf("%s does not move the digest: %v", name, err)
 		}
 	}
@@ -191,8 +191,8 @@ func TestPoolDigest(t *testing.T) {
 	twice[len(twice)-1].Prompt = "another statement"
 	reversed := slices.Clone(twice)
 	slices.Reverse(reversed)
-	a, errA := window.PoolDigest(twice)
-	b, errB := window.PoolDigest(reversed)
+	a, errA := window.PoolDigest(twice, profile.Compat)
+	b, errB := window.PoolDigest(reversed, profile.Compat)
 	if errA != nil || errB != nil || a != b || a == base {
 		t.Errorf("an id with two statements: %s (%v) and backwards %s (%v)", a, errA, b, errB)
 	}

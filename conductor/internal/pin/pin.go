@@ -29,11 +29,19 @@ type pinned struct {
 	digest string // hexadecimal SHA-256 of the prompt
 }
 
-// New pins a task. A task without id or benchmark, or with text that is not UTF-8, is conductor.BadTask.
-func New(s Spec) (Task, error) {
+// Check refuses a task without id or benchmark, or with text that is not UTF-8: conductor.BadTask.
+func Check(s Spec) error {
 	bad := func(text string) bool { return !utf8.ValidString(text) }
 	if s.ID == "" || s.Benchmark == "" || bad(s.ID) || bad(s.Benchmark) || bad(s.Prompt) || bad(s.Group) || slices.ContainsFunc(s.Tools, bad) {
-		return Task{}, conductor.BadTask.With(fault.Str("task_id", s.ID))
+		return conductor.BadTask.With(fault.Str("task_id", s.ID))
+	}
+	return nil
+}
+
+// New pins a task that Check passes.
+func New(s Spec) (Task, error) {
+	if err := Check(s); err != nil {
+		return Task{}, err
 	}
 	s.Tools = slices.Clone(s.Tools)
 	return Task{&pinned{s, digest.HexOfBytes([]byte(s.Prompt))}}, nil

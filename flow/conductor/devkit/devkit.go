@@ -72,7 +72,7 @@ func (st *Stage) draw() (err error) {
 	for i, t := range st.World.Tasks {
 		specs[i] = t.Spec()
 	}
-	pool, err := window.PoolDigest(specs)
+	pool, err := window.PoolDigest(specs, st.Profile)
 	if err != nil {
 		return err
 	}
