@@ -67,7 +67,7 @@ func TestFileIsWhereItWasAskedFor(t *testing.T) {
 
 // TestFault50_ConcurrentWriters reads and then writes from two goroutines, on one store and on two of the same file.
 func TestFault50_ConcurrentWriters(t *testing.T) {
-	each := int64(10_000)
+	each := int64(turns)
 	if testing.Short() {
 		each = 500
 	}
