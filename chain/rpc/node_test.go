@@ -114,6 +114,12 @@ func (n *node) Weights(testing.TB) []chain.Weight {
 	return n.weight
 }
 
+func (n *node) count(method string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.calls[method]
+}
+
 func key(t testing.TB, address string) []byte {
 	k, err := ss58.Decode(address)
 	if err != nil {
