@@ -112,4 +112,8 @@ var (
 	ManifestForged = fault.NewCode("conductor.manifest_signature", fault.Unauthenticated, "the manifest is not signed by its hotkey")
 	BadPath        = fault.NewCode("conductor.bad_path", fault.Invalid, "not a path that an artifact's file may have")
 	BadModelName   = fault.NewCode("conductor.bad_model_name", fault.Invalid, "a model's name is 3 to 40 characters of a-z, 0-9, dot, dash and underscore, and does not begin with the owner's thirtyspokes-")
+
+	// Power.
+	TooFewTasks  = fault.NewCode("conductor.too_few_tasks", fault.Invalid, "the noise of a benchmark takes two tasks at least, and a simulated slice 2 to 20000 of each")
+	Unresolvable = fault.NewCode("conductor.unresolvable", fault.Invalid, "no slice of the largest size resolves so small a difference: it has to exceed the margin")
 )

@@ -8,6 +8,9 @@
 package outcome
 
 import (
+	"cmp"
+	"strings"
+
 	"assay/conductor/reading"
 	"assay/core/money"
 )
@@ -16,6 +19,11 @@ import (
 type Key struct {
 	Task, Model string
 	Attempt     int
+}
+
+// Compare orders keys by task, model and attempt.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(strings.Compare(k.Task, other.Task), strings.Compare(k.Model, other.Model), cmp.Compare(k.Attempt, other.Attempt))
 }
 
 // Row is what one delegate gave.

@@ -1,0 +1,465 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"assay/conductor"
+	"assay/conductor/outcome"
+	"assay/core/fault"
+	"assay/core/money"
+	"assay/flow/conductor/table"
+	"assay/run"
+	"assay/run/lines"
+)
+
+var seven = table.Window{Number: 7, Nonce: "feed"}
+
+func clock() time.Time { return time.Unix(1_790_000_000, 0) }
+
+func open(t testing.TB, path string) *table.Table {
+	t.Helper()
+	tb, err := table.Open(path, seven, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tb.Close() })
+	return tb
+}
+
+// both runs a test on a table on disk and on its twin in memory.
+func both(t *testing.T, test func(t *testing.T, tb *table.Table)) {
+	t.Run("disk", func(t *testing.T) { test(t, open(t, filepath.Join(t.TempDir(), "table"))) })
+	t.Run("memory", func(t *testing.T) { test(t, table.New()) })
+}
+
+func key(i int) outcome.Key { return outcome.Key{Task: "t", Model: "acme/small", Attempt: i} }
+
+func row(i int) outcome.Row {
+	return outcome.Row{Text: fmt.Sprint("answer ", i), Cost: money.Pico(i), Grade: 1}
+}
+
+// claim claims a key that nobody holds.
+func claim(t testing.TB, tb *table.Table, k outcome.Key) *outcome.Row {
+	t.Helper()
+	r, err := tb.Claim(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func fill(t testing.TB, tb *table.Table, k outcome.Key, r outcome.Row) {
+	t.Helper()
+	if err := tb.Fill(k, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rows(tb *table.Table) (out []string) {
+	for e, sum := range tb.Rows() {
+		out = append(out, fmt.Sprint(e.Key, " ", e.Row.Text, e.Row.Failure, " ", sum[:8]))
+	}
+	return out
+}
+
+// O1 and O10 for the table alone: the second arm is served what the first bought, and the provider is paid once.
+func TestBehaviourO1_TheSecondArmIsServed(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		for i := 1; i <= 6; i++ {
+			if claim(t, tb, key(i)) != nil {
+				t.Fatal("an empty table serves a row")
+			}
+			fill(t, tb, key(i), row(i))
+		}
+		for i := 1; i <= 6; i++ {
+			r := claim(t, tb, key(i))
+			if r == nil {
+				t.Fatalf("draw %d is bought again", i)
+			}
+			if d := cmp.Diff(row(i), *r); d != "" {
+				t.Error(d)
+			}
+			tb.Hit(key(i))
+		}
+		if d := cmp.Diff(outcome.Stats{Rows: 6, Fills: 6, Hits: 6, Provider: 21}, tb.Stats()); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestBehaviourO4_AFailureIsStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	tb := open(t, path)
+	failed := outcome.Row{Failed: true, Failure: "provider: 500", Cost: 3, Provider: "Acme", ReceiptIDs: []string{"w7-king-1/0/0/0"}}
+	fill(t, tb, key(1), failed)
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), `"text":null`) {
+		t.Errorf("the file says %s (%v)", text, err)
+	}
+	tb = open(t, path)
+	if d := cmp.Diff(&failed, claim(t, tb, key(1))); d != "" {
+		t.Error(d)
+	}
+	if s := tb.Stats(); s.FailedRows != 1 || s.FailureRate() != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestBehaviourO5_AGradersFailureIsARowOfGradeZero(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		claim(t, tb, key(1)) // an episode that the grader's failure ends gives its claim back
+		tb.Release(key(1))
+		if got := rows(tb); len(got) != 0 {
+			t.Errorf("stored %v", got)
+		}
+		claim(t, tb, key(1)) // under the guard the row is stored
+		fill(t, tb, key(1), outcome.Row{Text: "answer", Cost: 5})
+		if r := claim(t, tb, key(1)); r == nil || r.Grade != 0 || r.Cost != 5 {
+			t.Errorf("the row is %+v", r)
+		}
+	})
+}
+
+func TestBehaviourO6_AReleasedClaimIsNoRow(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		for range 6 {
+			if claim(t, tb, key(1)) != nil {
+				t.Fatal("a refused call became a row")
+			}
+			tb.Release(key(1))
+		}
+		tb.Release(key(2)) // nobody claimed it
+		if s := tb.Stats(); s != (outcome.Stats{}) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestBehaviourO8_TheFirstDrawWins(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		fill(t, tb, key(1), row(1))
+		fill(t, tb, key(1), row(2))
+		if r := claim(t, tb, key(1)); r == nil || r.Text != "answer 1" {
+			t.Errorf("the row is %+v", r)
+		}
+		if s := tb.Stats(); s.Rows != 1 || s.Fills != 1 || s.Provider != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Wherever the end of the process cuts the file, every row whose Fill had returned is there, and nothing is bought twice.
+func TestBehaviourO9_ReopeningBuysNothingAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	tb := open(t, path)
+	var ends []int
+	for i := 1; i <= 3; i++ {
+		fill(t, tb, key(i), row(i))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(text))
+	}
+	whole := rows(tb)
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(text) + 1 {
+		torn := filepath.Join(t.TempDir(), "torn")
+		if err := os.WriteFile(torn, text[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tb := open(t, torn)
+		want := 0
+		for want < 3 && cut >= ends[want]-1 { // a line that lacks its line end only is whole
+			want++
+		}
+		if d := cmp.Diff(whole[:want], rows(tb)); d != "" && want > 0 || len(rows(tb)) != want {
+			t.Fatalf("cut at byte %d: %s", cut, d)
+		}
+		if err := tb.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRefusedFilesStayAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "table")
+	tb := open(t, path)
+	fill(t, tb, key(1), row(1))
+	if _, err := table.Open(path, seven, clock); fault.Of(err) != run.Locked {
+		t.Errorf("a second holder: %v", err)
+	}
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := outcome.Entry{Key: key(1), Row: row(1), FilledAt: 1}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := func(payloads ...[]byte) func(string) error {
+		return func(path string) error {
+			f, err := lines.Open(path, "assay/outcomes/1 window 7 nonce feed", nil)
+			for _, p := range payloads {
+				err = errors.Join(err, f.Write(p))
+			}
+			return errors.Join(err, f.Close())
+		}
+	}
+	for name, c := range map[string]struct {
+		write  func(path string) error
+		window table.Window
+		want   fault.Code
+		says   string
+	}{
+		"another window": {func(p string) error { return os.WriteFile(p, text, 0o600) }, table.Window{Number: 8, Nonce: "feed"}, lines.OtherFormat, "window 7 nonce feed"},
+		"another nonce":  {func(p string) error { return os.WriteFile(p, text, 0o600) }, table.Window{Number: 7, Nonce: "dead"}, lines.OtherFormat, "nonce feed"},
+		"an edited row": {func(p string) error {
+			return os.WriteFile(p, bytes.Replace(text, []byte(`"grade":1.0`), []byte(`"grade":0.0`), 1), 0o600)
+		}, seven, lines.Damaged, "line 2"},
+		"a doubled row":    {foreign(good, good), seven, conductor.DuplicateRow, "line 3"},
+		"not a row":        {foreign(good, []byte(`{"a":1}`)), seven, conductor.BadRow, "line 3"},
+		"another spelling": {foreign(append([]byte(" "), good...)), seven, conductor.BadRow, "line 2"},
+	} {
+		path := filepath.Join(t.TempDir(), "table")
+		if err := c.write(path); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.Open(path, c.window, clock); fault.Of(err) != c.want || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %s and %q", name, err, c.want.Name(), c.says)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%s: the refused file was changed", name)
+		}
+	}
+}
+
+func TestWaitersAreServedOrTakeOver(t *testing.T) {
+	for name, end := range map[string]struct {
+		end    func(tb *table.Table) error
+		served bool
+	}{
+		"filled":   {func(tb *table.Table) error { return tb.Fill(key(1), row(1)) }, true},
+		"released": {func(tb *table.Table) error { tb.Release(key(1)); return nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tb := table.New()
+				claim(t, tb, key(1))
+				var got *outcome.Row
+				var err error
+				done := false
+				go func() { got, err = tb.Claim(t.Context(), key(1)); done = true }()
+				gone := errors.New("gone")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				go func() { time.Sleep(time.Second); cancel(gone) }()
+				if _, err := tb.Claim(ctx, key(1)); !errors.Is(err, gone) {
+					t.Errorf("a wait that is given up: %v", err)
+				}
+				synctest.Wait()
+				if done {
+					t.Fatal("a key that is held was given away")
+				}
+				if err := end.end(tb); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if !done || err != nil || (got != nil) != end.served {
+					t.Errorf("done %v, served %v: %v", done, got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestFailedDiskIsToldToEverybody(t *testing.T) {
+	tb := open(t, filepath.Join(t.TempDir(), "table"))
+	claim(t, tb, key(1))
+	waiting := make(chan error)
+	go func() {
+		_, err := tb.Claim(context.Background(), key(1))
+		waiting <- err
+	}()
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{"who waits": <-waiting, "who fills": tb.Fill(key(1), row(1))} {
+		if fault.Of(err) != lines.Broken || !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := tb.Claim(t.Context(), key(2)); fault.Of(err) != lines.Broken {
+		t.Errorf("a later claim: %v", err)
+	}
+	if s := tb.Stats(); s.Rows != 0 {
+		t.Errorf("a row that is not on disk counts: %+v", s)
+	}
+}
+
+func TestImpossibleRowsAreRefused(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		if err := tb.Fill(key(0), row(1)); fault.Of(err) != conductor.BadRow {
+			t.Errorf("attempt 0: %v", err)
+		}
+		claim(t, tb, key(1))
+		if err := tb.Fill(key(1), outcome.Row{Text: "\xff"}); fault.Of(err) != conductor.BadRow {
+			t.Errorf("text that is not UTF-8: %v", err)
+		}
+		fill(t, tb, key(1), row(1))
+	})
+}
+
+// Sixty-four players want a few draws at once. Each draw is bought by one at a time, and once for good; everybody is served
+// the row that the first buyer filled; some buyers give up.
+func TestProperty_a_draw_has_one_buyer(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		keys := rapid.IntRange(1, 6).Draw(rt, "keys")
+		refusals := rapid.IntRange(0, 5).Draw(rt, "refusals of ten")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		n++
+		path := filepath.Join(dir, fmt.Sprint(n))
+		tb := table.New()
+		if rapid.Bool().Draw(rt, "disk") {
+			tb = open(t, path)
+		}
+		buyers, fills := make([]atomic.Int32, keys+1), make([]atomic.Int32, keys+1)
+		served := make([]atomic.Pointer[string], keys+1)
+		var wg sync.WaitGroup
+		for p := range 64 {
+			wg.Go(func() {
+				r := rand.New(rand.NewPCG(seed, uint64(p)))
+				for range 5 {
+					i := 1 + r.IntN(keys)
+					got, err := tb.Claim(context.Background(), key(i))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if got == nil {
+						if buyers[i].Add(1) != 1 {
+							t.Errorf("two buy draw %d", i)
+						}
+						refused := r.IntN(10) < refusals
+						buyers[i].Add(-1)
+						if refused {
+							tb.Release(key(i))
+							continue
+						}
+						text := fmt.Sprint(p, " bought ", i)
+						if err := tb.Fill(key(i), outcome.Row{Text: text, Cost: 1}); err != nil {
+							t.Error(err)
+						}
+						fills[i].Add(1)
+						got = &outcome.Row{Text: text}
+					}
+					tb.Hit(key(i))
+					if first := served[i].Swap(&got.Text); first != nil && *first != got.Text {
+						t.Errorf("draw %d gave %q and %q", i, *first, got.Text)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for i := range fills {
+			if fills[i].Load() > 1 {
+				rt.Fatalf("draw %d was filled %d times", i, fills[i].Load())
+			}
+		}
+		before := rows(tb)
+		if err := tb.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			again := open(t, path)
+			if d := cmp.Diff(before, rows(again)); d != "" {
+				rt.Fatal(d)
+			}
+			if err := again.Close(); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestRowsComeInTheOrderOfKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	tb := open(t, path)
+	for _, k := range []outcome.Key{{Task: "u", Model: "a", Attempt: 1}, {Task: "t", Model: "b", Attempt: 1}, {Task: "t", Model: "a", Attempt: 10}, {Task: "t", Model: "a", Attempt: 9}} {
+		fill(t, tb, k, outcome.Row{Text: "x"})
+	}
+	var got []string
+	for e, sum := range tb.Rows() {
+		want, err := outcome.Digest(e.Key, e.Row)
+		if err != nil || sum != want || e.FilledAt != clock().Unix() {
+			t.Errorf("%v has digest %s, want %s (%v), and time %d", e.Key, sum, want, err, e.FilledAt)
+		}
+		got = append(got, fmt.Sprint(e.Key.Task, e.Key.Model, e.Key.Attempt))
+		if len(got) == 3 {
+			break
+		}
+	}
+	if d := cmp.Diff([]string{"ta9", "ta10", "tb1"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestRetestTakesHitDraws(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		for i := 1; i <= 20; i++ {
+			r := row(i)
+			r.Cost = money.Dollar / 10
+			fill(t, tb, key(i), r)
+			if i%2 == 0 {
+				tb.Hit(key(i))
+			}
+		}
+		tb.Hit(key(99)) // no such row
+		picked := tb.Retest("feed")
+		if len(picked) != outcome.RetestKeys {
+			t.Fatalf("%d keys", len(picked))
+		}
+		for _, e := range picked {
+			if e.Key.Attempt%2 == 1 || e.Row.Text == "" {
+				t.Errorf("%v was never served", e.Key)
+			}
+		}
+		other := tb.Retest("dead")
+		if cmp.Equal(picked, other) || !cmp.Equal(picked, tb.Retest("feed")) {
+			t.Error("the nonce does not decide what is picked, or not alone")
+		}
+	})
+}
