@@ -163,5 +163,8 @@ func (c *Client) change(ctx context.Context, step string, do func(*State) error)
 		}
 		return do(s)
 	})
-	return errors.Join(err, after)
+	if err != nil {
+		return err
+	}
+	return after
 }
