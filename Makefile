@@ -36,6 +36,7 @@ fuzz: need-go ## fuzz every parser, FUZZTIME (30s) each
 
 bench: need-go ## measure end to end, then run every benchmark
 	@$(GO) run ./bench
+	@cd bench/tlog && $(GO) test ./... && $(GO) run .
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
 gen: need-go ## write generated files again
