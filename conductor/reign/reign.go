@@ -103,7 +103,7 @@ func Adjudicate(w Window) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if len(w.Challengers) > 0 {
-		out.KingRows = published(king, w.Failed)
+		out.KingRows = Published(king, w.Failed)
 	}
 	if len(out.KingRows) > 0 {
 		card, err := score.Of(out.KingRows, w.Exchange)
@@ -231,8 +231,8 @@ func seniority(all []Judgement) []int {
 	return winners
 }
 
-// published leaves failed tasks and the arm's own clock tail out of the king's rows.
-func published(king []score.Row, failed []string) []score.Row {
+// Published leaves failed tasks and the arm's own clock tail out of the king's rows.
+func Published(king []score.Row, failed []string) []score.Row {
 	return slices.DeleteFunc(slices.Clone(king), func(r score.Row) bool {
 		return r.Ending == ending.DuelWallClock || slices.Contains(failed, r.TaskID)
 	})

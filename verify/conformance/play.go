@@ -218,7 +218,7 @@ func runEpisode(rules profile.Profile, _ string, in jsontext.Value) (any, error)
 	}
 	return canon.Object{
 		"ending": string(res.Ending), "score": res.Score, "spend_usd": res.Spent.Dollars(), "conductor_turns": p.turns,
-		"grader_failed": res.InfrastructureFailed, "steps": steps, "requests": requests,
+		"grader_failed": res.Void != "", "steps": steps, "requests": requests,
 	}, nil
 }
 

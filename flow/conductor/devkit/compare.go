@@ -78,7 +78,7 @@ func scored(r *view.DevKit) int {
 func failedTasks(results []*episode.Result) []string {
 	var ids []string
 	for _, r := range results {
-		if r.InfrastructureFailed {
+		if r.Void != "" {
 			ids = append(ids, r.Task.ID())
 		}
 	}

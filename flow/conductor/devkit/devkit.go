@@ -166,18 +166,19 @@ func (st *Stage) play(ctx context.Context, a Arm) ([]*episode.Result, error) {
 }
 
 // finished tells trace and progress of every episode; nil where neither wants to know.
-func finished(w *play.TraceWriter, progress func(int)) func(int, *episode.Result) {
+func finished(w *play.TraceWriter, progress func(int)) func(int, *episode.Result) error {
 	switch {
 	case w == nil && progress == nil:
 		return nil
 	case progress == nil:
 		return w.Finished
 	}
-	return func(i int, r *episode.Result) {
+	return func(i int, r *episode.Result) error {
+		defer progress(1)
 		if w != nil {
-			w.Finished(i, r)
+			return w.Finished(i, r)
 		}
-		progress(1)
+		return nil
 	}
 }
 

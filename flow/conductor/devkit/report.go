@@ -38,7 +38,7 @@ func failures(results []*episode.Result) view.Failures {
 	tokens := 0
 	for _, r := range results {
 		endings[r.Ending]++
-		if r.InfrastructureFailed {
+		if r.Void != "" {
 			f.Void++
 		}
 		for i := range r.Steps {

@@ -100,8 +100,9 @@ func (p *player) durable() *run.Durable[episode.Event, episode.Effect] {
 		Care:    p.care,
 		Key:     key,
 		Uncertain: func(episode.Effect) episode.Event {
-			return episode.Event{Told: episode.Failed, Text: UncertainCall, Now: p.elapsed()}
+			return episode.Event{Told: episode.Lost, Text: UncertainCall, Now: p.elapsed()}
 		},
+		Lookup: p.lookup,
 		AppendEvent: appendEvent,
 		ParseEvent: func(text []byte) (episode.Event, error) {
 			e, err := parseEvent(text)
@@ -114,12 +115,12 @@ func (p *player) durable() *run.Durable[episode.Event, episode.Effect] {
 }
 
 // care: a worker call that costs money happens once. A turn and a read are written down, because asking again may give
-// something else; a grade is a function.
+// something else; so is a grade where money hangs on it, else it is a function.
 func (p *player) care(d episode.Effect) run.Care {
 	switch {
 	case d.Do == episode.Call && p.Paid:
 		return run.Once
-	case d.Do == episode.Grade, d.Do == episode.Fill:
+	case d.Do == episode.Grade && p.Meter == nil, d.Do == episode.Fill:
 		return run.Repeatable
 	}
 	return run.Recorded
@@ -133,6 +134,9 @@ func key(d episode.Effect) string {
 		return k + "/ask"
 	case episode.Call:
 		return k + "/call/" + strconv.Itoa(len(d.Request.Observations())) + "/" + d.Request.Model().String()
+	}
+	if d.Do == episode.Grade {
+		return k + "/grade"
 	}
 	return k + "/inspect/" + strconv.Itoa(len(d.Request.Observations()))
 }

@@ -11,12 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"assay/conductor/action"
 	"assay/conductor/arm"
+	"assay/conductor/ending"
 	"assay/conductor/episode"
 	"assay/conductor/outcome"
 	"assay/conductor/profile"
@@ -87,10 +87,25 @@ type Arm struct {
 	// Drain, when it is closed, ends the arm without cutting off what is under way: no effect begins any more, and
 	// what ends is recorded. The arm's error is ErrDrained then.
 	Drain <-chan struct{}
-	// Table, when set, is shared by the arms of a window. Callers see it unlocked only between arms.
-	Table *outcome.Table
-	// Finished is told of every episode that ended or was cut off, from any goroutine, with its place in the slice.
-	Finished func(i int, r *episode.Result)
+	// Table, when set, is shared by the arms of a window.
+	Table Table
+	// Meter, when set, pays calls and replays; without one a paid arm's allowance is all that bounds it.
+	Meter Meter
+	// Serves says which names may answer for a model; nil lets every name pass. See episode.Settings.
+	Serves func(asked, served string) bool
+	// Batches lets nothing start before all that is in flight has ended, so that two runs start the same.
+	Batches bool
+	// Stop is asked between batches, with how many tasks have ended from the front, whether the rest is given up, and as what.
+	Stop func(ended int) (ending.Ending, bool)
+	// Decided names tasks that never begin, and how they end; nil decides none.
+	Decided func(i int) (ending.Ending, bool)
+	// Past names tasks that an earlier process has finished, and what they spent. Their results stay nil.
+	Past func(i int) (spent money.Pico, ok bool)
+	// Finished is told of every episode that ended or was cut off, from any goroutine, with its place in the slice. Its
+	// error ends the arm.
+	Finished func(i int, r *episode.Result) error
+	// Light keeps no result behind Finished: Run returns nil for every episode.
+	Light bool
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -102,7 +117,7 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 	width := max(1, min(a.Concurrency, len(slice)))
 	r := &running{
 		Arm: a, slice: slice, results: make([]*episode.Result, len(slice)), began: a.Now(),
-		plan: arm.New(len(slice), arm.Settings{Concurrency: a.Concurrency, Allowance: a.Allowance, Limited: a.Limited}),
+		plan: arm.New(len(slice), arm.Settings{Concurrency: a.Concurrency, Allowance: a.Allowance, Limited: a.Limited, Batches: a.Batches}),
 		jobs: make(chan job, width), done: make(chan ended, width),
 	}
 	if a.Journal != nil {
@@ -123,7 +138,8 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 	inFlight := 0
 	for {
 		if failed == nil {
-			inFlight += r.start()
+			n, err := r.start(inFlight)
+			inFlight, failed = inFlight+n, err
 		}
 		if inFlight == 0 {
 			break
@@ -140,7 +156,7 @@ func (a *Arm) Run(ctx context.Context, slice []task.Pinned) ([]*episode.Result, 
 			}
 		}
 		if failed == nil {
-			r.plan.Done(r.results[e.i].Spent)
+			r.plan.Done(e.spent)
 		}
 	}
 	if failed == nil && ctx.Err() != nil {
@@ -159,8 +175,8 @@ type job struct {
 }
 
 type ended struct {
-	i   int
-	err error
+	spent money.Pico
+	err   error
 }
 
 // running is one arm under way. Only the goroutine of Run touches plan; each results element is written once, before done is told.
@@ -169,24 +185,77 @@ type running struct {
 	slice   []task.Pinned
 	results []*episode.Result
 	plan    *arm.Arm
+	front   int // tasks that have been started or settled, from the front
 	began   time.Time
 	jobs    chan job
 	done    chan ended
 	meter   *limit.Ledger // what a paid arm's calls may still spend, whoever makes them; nil: no limit
-	tableMu sync.Mutex
 }
 
-// start hands out what may begin now, settles what is cut off, and returns how many episodes it handed out.
-func (r *running) start() int {
-	s, cut := r.plan.Next(r.Now().Sub(r.began))
-	for i := cut.First; i < cut.First+cut.N; i++ {
-		r.results[i] = episode.Zeroed(r.slice[i], cut.Ending)
-		r.finished(i)
+// start hands out what may begin now, settles what is cut off or over already, and returns how many episodes it handed out.
+func (r *running) start(inFlight int) (out int, err error) {
+	for {
+		if r.Stop != nil && r.front > 0 && inFlight+out == 0 {
+			if why, ok := r.Stop(r.front); ok {
+				return out, r.cutOff(r.plan.Abandon(why))
+			}
+		}
+		s, cut := r.plan.Next(r.Now().Sub(r.began))
+		if err := r.cutOff(cut); err != nil {
+			return out, err
+		}
+		for i := s.First; i < s.First+s.N; i++ {
+			over, err := r.over(i)
+			switch {
+			case err != nil:
+				return out, err
+			case !over:
+				r.jobs <- job{i, s.Left} // never blocks: no more are in flight than jobs holds
+				out++
+			}
+		}
+		if s.N == 0 {
+			return out, nil
+		}
+		r.front = s.First + s.N
 	}
-	for i := s.First; i < s.First+s.N; i++ {
-		r.jobs <- job{i, s.Left} // never blocks: no more are in flight than jobs holds
+}
+
+// over settles a task that need not be played.
+func (r *running) over(i int) (bool, error) {
+	if r.Decided != nil {
+		if how, ok := r.Decided(i); ok {
+			r.plan.Done(0)
+			return true, r.settle(i, episode.Zeroed(r.slice[i], how))
+		}
 	}
-	return s.N
+	if r.Past != nil {
+		if spent, ok := r.Past(i); ok {
+			r.plan.Done(spent)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (r *running) cutOff(c arm.Cut) error {
+	for i := c.First; i < c.First+c.N; i++ {
+		how := c.Ending
+		if r.Past != nil {
+			if _, ok := r.Past(i); ok {
+				continue
+			}
+		}
+		if r.Decided != nil {
+			if d, ok := r.Decided(i); ok {
+				how = d
+			}
+		}
+		if err := r.settle(i, episode.Zeroed(r.slice[i], how)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // work plays episodes until the arm is over.
@@ -197,28 +266,35 @@ func (r *running) work(ctx context.Context) {
 }
 
 func (r *running) play(ctx context.Context, j job) ended {
-	err := r.episode(ctx, j.i, j.left)
+	e, err := r.episode(ctx, j.i, j.left)
 	if err == nil {
-		r.finished(j.i)
-	} else {
-		err = fmt.Errorf("task %s: %w", text.Quote(r.slice[j.i].ID(), 100), err)
+		err = r.settle(j.i, e)
 	}
-	return ended{j.i, err}
+	if err != nil {
+		return ended{err: fmt.Errorf("task %s: %w", text.Quote(r.slice[j.i].ID(), 100), err)}
+	}
+	return ended{spent: e.Spent}
 }
 
-func (r *running) finished(i int) {
-	if r.Finished != nil {
-		r.Finished(i, r.results[i])
+// settle keeps one result and tells of it.
+func (r *running) settle(i int, e *episode.Result) error {
+	if !r.Light {
+		r.results[i] = e
 	}
+	if r.Finished != nil {
+		return r.Finished(i, e)
+	}
+	return nil
 }
 
 // episode plays one task.
-func (r *running) episode(ctx context.Context, i int, left money.Pico) error {
+func (r *running) episode(ctx context.Context, i int, left money.Pico) (*episode.Result, error) {
 	t := r.slice[i]
 	m := episode.New(t, r.Renderer, episode.Settings{
-		Profile: r.Profile, Budget: left, Limited: r.Limited, Inspector: r.Inspector != nil, UseTable: r.Table != nil,
+		Profile: r.Profile, Budget: left, Limited: r.Limited, Inspector: r.Inspector != nil, UseTable: r.Table != nil, Serves: r.Serves,
 	})
-	p := &player{running: r, task: t, since: r.Now()}
+	p := &player{running: r, task: t, place: i, since: r.Now()}
+	defer p.release()
 	loop := run.Loop[episode.Event, episode.Effect]{Act: p.act}
 	var id, bound string
 	if r.Journal != nil {
@@ -226,18 +302,19 @@ func (r *running) episode(ctx context.Context, i int, left money.Pico) error {
 		id, bound = r.runID(t), r.about(t)
 	}
 	if err := loop.Run(ctx, id, bound, m); err != nil {
-		return err
+		return nil, err
 	}
-	r.results[i] = m.Result()
-	return nil
+	return m.Result(), nil
 }
 
 // player carries out the effects of one episode.
 type player struct {
 	*running
 	task  task.Pinned
+	place int // in the slice
 	since time.Time
 	base  time.Duration // time that a resumed episode had already taken
+	claim *outcome.Key  // of the table, still to be filled or released
 }
 
 func (p *player) elapsed() time.Duration { return p.base + p.Now().Sub(p.since) }
@@ -261,10 +338,7 @@ func (p *player) act(ctx context.Context, d episode.Effect) (e episode.Event, er
 	case episode.Grade:
 		e = p.grade(ctx, d)
 	case episode.Fill:
-		p.tableMu.Lock()
-		p.Table.Put(d.Key, *d.Row)
-		p.tableMu.Unlock()
-		e = episode.Event{Told: episode.Filled}
+		e, err = p.fill(d)
 	}
 	if err == nil && ctx.Err() != nil && (e.Told == episode.InspectorFailed || e.Told == episode.GraderFailed) {
 		err = context.Cause(ctx) // an interrupt is nobody's infrastructure failure
@@ -288,21 +362,6 @@ func (p *player) ask(ctx context.Context, d episode.Effect) (episode.Event, erro
 		return episode.Event{}, fmt.Errorf("asking the Conductor for step %d: %w", d.Step+1, err)
 	}
 	return episode.Event{Told: episode.Turn, Text: said.Text, Reason: action.MeasureTurn(said.Text, p.Profile, p.Counter, said.Tokens)}, nil
-}
-
-func (p *player) call(ctx context.Context, d episode.Effect) (episode.Event, error) {
-	if p.Table != nil && len(d.Request.Observations()) == 0 {
-		p.tableMu.Lock()
-		row, there := p.Table.Get(d.Key)
-		if there {
-			p.Table.Hit()
-		}
-		p.tableMu.Unlock()
-		if there {
-			return episode.Event{Told: episode.Replayed, Row: &row}, nil
-		}
-	}
-	return p.metered(ctx, d.Request)
 }
 
 func (p *player) inspect(ctx context.Context, d episode.Effect) episode.Event {

@@ -16,13 +16,13 @@ import (
 
 	"assay/conductor/ending"
 	"assay/conductor/episode"
-	"assay/conductor/outcome"
 	"assay/conductor/reading"
 	"assay/conductor/task"
 	"assay/conductor/trace"
 	"assay/conductor/worker"
 	"assay/core/money"
 	"assay/flow/conductor/play"
+	"assay/flow/conductor/table"
 	"assay/run"
 )
 
@@ -86,10 +86,11 @@ func TestResultsDoNotDependOnTheConcurrency(t *testing.T) {
 		a := s.arm(s.talker(), width)
 		var mu sync.Mutex
 		told := map[int]int{}
-		a.Finished = func(i int, _ *episode.Result) {
+		a.Finished = func(i int, _ *episode.Result) error {
 			mu.Lock()
 			told[i]++
 			mu.Unlock()
+			return nil
 		}
 		results := played(t, a, s.slice)
 		got := lines(results)
@@ -186,7 +187,7 @@ func TestBehaviourS9_TheArmsClockCutsATail(t *testing.T) {
 func TestBehaviourO1_TwoArmsShareATable(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newStage(t, 6, 3)
-	table := outcome.NewTable()
+	shared := table.New()
 	var live atomic.Int64
 	arms := make([][]*episode.Result, 2)
 	for i := range arms {
@@ -196,10 +197,10 @@ func TestBehaviourO1_TwoArmsShareATable(t *testing.T) {
 			live.Add(1)
 			return recorded.Call(ctx, r)
 		})
-		a.Table = table
+		a.Table = shared
 		arms[i] = played(t, a, s.slice)
 	}
-	if st := table.Stats(); live.Load() != 12 || st.Rows != 12 || st.Hits != 12 {
+	if st := shared.Stats(); live.Load() != 12 || st.Rows != 12 || st.Hits != 12 {
 		t.Errorf("%d live calls, %+v", live.Load(), st)
 	}
 	for i := range s.slice {
@@ -301,8 +302,9 @@ func TestAnInterruptInTheLastGradeFinishesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	a := priced(s, .01, "0.005", 1, t)
 	a.Grader = held(func(context.Context) { cancel(errInterrupted) })
-	a.Finished = func(_ int, r *episode.Result) {
-		t.Errorf("finished as %s, infrastructure failed %v", r.Ending, r.InfrastructureFailed)
+	a.Finished = func(_ int, r *episode.Result) error {
+		t.Errorf("finished as %s, void %q", r.Ending, r.Void)
+		return nil
 	}
 	if results, err := a.Run(ctx, s.slice); !errors.Is(err, errInterrupted) || results != nil {
 		t.Errorf("%v, %v", results, err)
@@ -329,7 +331,7 @@ func TestGraderAndInspectorFailuresAreInfrastructure(t *testing.T) {
 	a := s.arm(s.talker(), 1)
 	a.Grader = failing{}
 	for _, r := range played(t, a, s.slice) {
-		if !r.InfrastructureFailed || r.Score != 0 {
+		if r.Void == "" || r.Score != 0 {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 	"assay/conductor/ending"
 	"assay/conductor/episode"
-	"assay/conductor/outcome"
 	"assay/conductor/task"
 	"assay/conductor/window"
 	"assay/conductor/worker"
 	"assay/core/money"
 	"assay/flow/conductor/play"
+	"assay/flow/conductor/table"
 	"assay/run"
 )
 
@@ -292,25 +292,25 @@ func TestAFinishedArmIsReplayedWithoutACall(t *testing.T) {
 func TestAJournaledArmWithATable(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, sh, arm := market(t, 2)
-	table := outcome.NewTable()
+	shared := table.New()
 	first := arm(nil, 1)
-	first.Journal, first.Table = nil, table
+	first.Journal, first.Table = nil, shared
 	want := played(t, first, s.slice)
 	n := sh.n
 	whole := &memory{}
 	second := arm(whole, 1)
-	second.Table = table
+	second.Table = shared
 	results := played(t, second, s.slice)
-	if sh.n != n || table.Stats().Hits != 6 {
-		t.Errorf("%d further calls, %+v", sh.n-n, table.Stats())
+	if sh.n != n || shared.Stats().Hits != 6 {
+		t.Errorf("%d further calls, %+v", sh.n-n, shared.Stats())
 	}
 	for kill := 1; kill <= whole.points; kill += 3 {
 		j := &memory{killAt: kill}
 		a := arm(j, 1)
-		a.Table = table
+		a.Table = shared
 		_, _ = a.Run(t.Context(), s.slice)
 		a = arm(j.restart(false), 1)
-		a.Table = outcome.NewTable() // even when the table itself is gone
+		a.Table = table.New() // even when the table itself is gone
 		sh.calls = map[string]int{}
 		for i, r := range played(t, a, s.slice) {
 			for k, st := range r.Steps {

@@ -70,8 +70,8 @@ func (t *TraceWriter) writeAll(w io.Writer) {
 	t.done <- err
 }
 
-// Finished takes one episode; i is its place in the slice.
-func (t *TraceWriter) Finished(i int, r *episode.Result) {
+// Finished takes one episode; i is its place in the slice. What fails while writing is told by Close.
+func (t *TraceWriter) Finished(i int, r *episode.Result) error {
 	line := t.lines.Get().(*[]byte)
 	*line = trace.Append((*line)[:0], r)
 	t.slots[i].Store(line)
@@ -79,6 +79,7 @@ func (t *TraceWriter) Finished(i int, r *episode.Result) {
 		t.collect()
 		t.mu.Unlock()
 	}
+	return nil
 }
 
 // ready reports whether the next line in order is there.
