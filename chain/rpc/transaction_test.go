@@ -141,3 +141,26 @@ func TestLongTransactionsAreSignedByTheirDigest(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestWhatStoodBeforeIsNoConfirmation loses transactions whose effect would look like what is there already.
+func TestWhatStoodBeforeIsNoConfirmation(t *testing.T) {
+	n, _ := newNode(t)
+	n.Put(t, some(n))
+	server := httptest.NewServer(n)
+	defer server.Close()
+	c := client(t, server.URL, func(c *rpc.Config) { c.Confirm = 40 * time.Millisecond })
+	weights := []chain.Weight{{UID: 0, Share: 1}}
+	if err := errors.Join(c.Commit(t.Context(), "x"), c.SetWeights(t.Context(), weights)); err != nil {
+		t.Fatal(err)
+	}
+	n.Advance(t, 11)
+	n.mu.Lock()
+	n.loses = true
+	n.mu.Unlock()
+	if err := c.Commit(t.Context(), "x"); fault.Of(err) != chain.Unconfirmed {
+		t.Errorf("Commit: %v", err)
+	}
+	if err := c.SetWeights(t.Context(), weights); fault.Of(err) != chain.Unconfirmed {
+		t.Errorf("SetWeights: %v", err)
+	}
+}
