@@ -2,7 +2,9 @@ package rpc_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +31,9 @@ func TestPublishedKeys(t *testing.T) {
 		"Timestamp.Now": {rpc.StorageKey("Timestamp", "Now"), "f0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"},
 		"System.Account of Alice": {rpc.StorageKey("System", "Account", rpc.Blake2Concat(alice)),
 			"26aa394eea5630e07c48ae0c9558cef7b99d880ec681799c0cf30e8886371da9de1e86a9a8c739864cf3cc5ec2bea59fd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d"},
+		// These two as @polkadot/util-crypto gives them.
+		"SubtensorModule and CommitmentOf": {rpc.StorageKey("SubtensorModule", "CommitmentOf"), "658faa385070e074c85bf6b568cf0555419a60ae8b01e6dcaebd7317e43c69bf"},
+		"Twox64Concat of Alice":            {rpc.Twox64Concat(alice)[:8], "518366b5b1bc7c99"},
 		// xxHash64 of nothing is ef46db3751d8e999; it is written from its low byte.
 		"Twox64Concat of nothing": {rpc.Twox64Concat(nil), "99e9d85137db46ef"},
 	} {
@@ -95,6 +100,30 @@ func TestExtrinsicBytes(t *testing.T) {
 	}
 	if _, err := c.Extrinsic(hotkey, nil, 0, chain.Block{Hash: "0x"}); err == nil {
 		t.Error("a transaction was made from no block")
+	}
+}
+
+// TestExtrinsicsOfPolkadotJS compares whole transactions with those that @polkadot/types 16.5.6 makes of the same key, era (64 blocks
+// from block 1000), nonce, versions and hashes, for the runtime's list of extensions; one is longer than 256 bytes.
+func TestExtrinsicsOfPolkadotJS(t *testing.T) {
+	c := client(t, "http://node.example", func(c *rpc.Config) { c.Genesis = "0x" + strings.Repeat("11", 32) })
+	from := chain.Block{Number: 1000, Hash: "0x" + strings.Repeat("22", 32)}
+	for n, want := range map[int]string{
+		3:   "0xb9018400f4bd46521ce7b57899ae6f4ca09eddec689327a86a2232d4a3f2a4f39ac68a9e00deaee96cd5bae1ba1626cec5e18a2127d8c1da0ed6a2515372caa33121e25efd410b752a85e30b413d835d618996d50d62900292e4037e407c60a00f9986b609850214000000000cababab",
+		300: "sha256 41409a7b3910a839e26355aba804ca7acb2e2a194227024cd18ada26352651cf",
+	} {
+		call := append(rpc.AppendCompact([]byte{0, 0}, uint64(n)), bytes.Repeat([]byte{0xab}, n)...) // System.remark
+		x, err := c.Extrinsic(hotkey, call, 5, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "0x" + hex.EncodeToString(x)
+		if len(got) > 500 {
+			got = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(got)))
+		}
+		if got != want {
+			t.Errorf("%d bytes: %s, want %s", n, got, want)
+		}
 	}
 }
 
