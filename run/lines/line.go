@@ -15,8 +15,8 @@ import (
 
 // A line is the checksum of the text so far, a blank and a payload; the first payload is the header:
 //
-//	5d1b1f4c assay/lines/1 assay/example/1
-//	0d1c8a8c {"n":1}
+//	82cea062 assay/lines/1 assay/example/1
+//	9d85636a {"n":1}
 //
 // The checksum is the CRC-32C of all payloads up to and with this one, each with its line end.
 

@@ -404,3 +404,16 @@ func TestManyWritersShareTheDisk(t *testing.T) {
 		t.Errorf("held %v", held)
 	}
 }
+
+// The specification's example is a file: whoever writes another reader starts from it.
+func TestExampleOfTheSpecificationIsAFile(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "lines.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```\n")
+	example, _, _ = strings.Cut(example, "```")
+	if _, text := write(t, `{"n":1}`, `{"n":2}`); string(text) != example {
+		t.Errorf("the example is %q, and we write %q", example, text)
+	}
+}

@@ -463,3 +463,27 @@ func TestRetestTakesHitDraws(t *testing.T) {
 		}
 	})
 }
+
+// The specification's example is a table: whoever writes another reader starts from it.
+func TestExampleOfTheSpecificationIsATable(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "spec", "outcome-table.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```\n")
+	example, _, _ = strings.Cut(example, "```")
+	path := filepath.Join(t.TempDir(), "table")
+	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for e, sum := range open(t, path).Rows() {
+		n++
+		if e.Row.Text != "Answer: C" || !strings.Contains(string(page), "`"+sum+"`") {
+			t.Errorf("the row is %+v, its digest %s", e, sum)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
