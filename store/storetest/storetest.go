@@ -10,10 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"assay/conductor/submission"
 	"assay/core/fault"
@@ -62,12 +61,12 @@ func view(t *testing.T, s store.Store, f func(store.Conductor)) {
 }
 
 // same fails unless a list is what is wanted.
-func same[T any](t *testing.T, want []T) func([]T, error) {
+func same[T comparable](t *testing.T, want []T) func([]T, error) {
 	t.Helper()
 	return func(got []T, err error) {
 		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v\n%s", err, diff)
+		if !slices.Equal(want, got) || err != nil {
+			t.Errorf("%v, %v\nwant %v", got, err, want)
 		}
 	}
 }
