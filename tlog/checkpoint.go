@@ -17,7 +17,7 @@ import (
 //
 //	example.com/log
 //	3
-//	nY2nwqoYTxm3nCAr0bLe4pZ0Y0fJkCqNhsqmGgvKjqM=
+//	1Pksj7uJcg6ztVZ3x9fvrd/rENEaGoSguo8aIzN/qpU=
 type Checkpoint struct {
 	Origin string
 	Size   int64

@@ -20,7 +20,7 @@ const maxName = 256
 
 // VerifierKey is a log's pinned key: the log's origin and an ed25519 public key. Its text is
 //
-//	example.com/log+4d3bd0bb+AcT5MlA2VnkRNfLAh3vBO7bzeblhHLmcyq6iAhlH9W4v
+//	example.com/log+f5e8381a+AaL6L0o1W6LpB6UwCenjfK3fesfmagi6B2MfVTBys/JM
 //
 // The hexadecimal part is the key id: the first four bytes of SHA-256 of name, line end, 0x01 and key. The base64 part is 0x01 and the
 // key. The zero VerifierKey verifies nothing.
