@@ -33,7 +33,7 @@ type Suite[E, D any] struct {
 
 // The suite's bounds.
 const (
-	maxPairs   = 2000   // crashes in pairs are thinned out above this number
+	maxPairs   = 1300   // crashes in pairs are thinned out above this number
 	maxEffects = 10_000 // more effects in one run mean a machine that does not end
 )
 
