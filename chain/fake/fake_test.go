@@ -1,6 +1,7 @@
 package fake_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -306,6 +307,52 @@ func addMany(t *testing.T, path string) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestKilledWriterLeavesAWholeFile kills a process of this test's own program in the middle of its writing, several times.
+func TestKilledWriterLeavesAWholeFile(t *testing.T) {
+	if path := os.Getenv("FAKE_CHAIN"); path != "" {
+		for {
+			err := fake.Edit(t.Context(), path, func(s *fake.State) error { s.Head++; return nil })
+			s, err2 := fake.Read(path)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			fmt.Println("told", s.Head)
+		}
+	}
+	client, c := alone(t)
+	for round := range 6 {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWriterLeavesAWholeFile$")
+		cmd.Env = append(os.Environ(), "FAKE_CHAIN="+c.path)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := int64(0)
+		for lines := bufio.NewScanner(out); lines.Scan(); { // until the pipe ends
+			if n, err := fmt.Sscanf(lines.Text(), "told %d", &told); err != nil || n != 1 {
+				t.Errorf("the writer said %q", lines.Text())
+			}
+			if told%int64(5+round) == 0 {
+				_ = cmd.Process.Kill()
+			}
+		}
+		_ = cmd.Wait()
+		s, err := fake.Read(c.path)
+		if err != nil || told == 0 || s.Head < told {
+			t.Fatalf("block %d was told, and the file holds %+v, %v", told, s, err)
+		}
+		if err := client.Commit(t.Context(), fmt.Sprint(round)); err != nil {
+			t.Errorf("the next writer: %v", err)
+		}
+		if names, err := filepath.Glob(c.path + "*"); err != nil || len(names) != 2 {
+			t.Errorf("left behind: %q, %v", names, err)
+		}
+	}
 }
 
 // FuzzParse holds that what is read can be written and read again, and means the same.

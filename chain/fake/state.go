@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -202,23 +203,37 @@ func Edit(ctx context.Context, path string, do func(*State) error) error {
 	if err := do(s); err != nil {
 		return err
 	}
-	return Write(path, s)
-}
-
-// Write replaces the file at path by a state, or makes it. It takes no lock: Edit does.
-func Write(path string, s *State) error {
-	if err := s.check(); err != nil {
+	// One name for all writers: what a killed one left is taken away by the next.
+	next := path + ".new"
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := json.Marshal(s, jsontext.WithIndent("  "), json.Deterministic(true), json.FormatNilSliceAsNull(false))
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
+	return replace(path, f, s)
+}
+
+// Write replaces the file at path by a state, or makes it. It takes no lock and does not look at what stands there: Edit does.
+func Write(path string, s *State) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
+	return replace(path, f, s)
+}
+
+// replace fills f, a file beside path, with a state and gives it path's name. When it fails f is gone and path as it was.
+func replace(path string, f *os.File, s *State) error {
+	err := s.check()
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(s, jsontext.WithIndent("  "), json.Deterministic(true), json.FormatNilSliceAsNull(false))
+	}
+	if err == nil {
+		_, err = f.Write(append(text, '\n'))
+	}
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
