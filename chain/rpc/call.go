@@ -20,6 +20,7 @@ import (
 	"assay/chain"
 	"assay/core/canon"
 	"assay/core/fault"
+	"assay/core/text"
 )
 
 const (
@@ -62,8 +63,10 @@ type rpcError struct {
 	Data    jsontext.Value `json:"data"`
 }
 
-// Error describes the refusal in one line; the node's words are quoted and clipped where it is shown.
-func (e *rpcError) Error() string { return fmt.Sprintf("the node says %d: %s", e.Code, e.Message) }
+// Error describes the refusal in one line, the node's words quoted and clipped.
+func (e *rpcError) Error() string {
+	return fmt.Sprintf("the node says %d: %s", e.Code, text.Quote(e.Message, 200))
+}
 
 // fault returns the refusal of a read.
 func (e *rpcError) fault(method string) error {
@@ -141,19 +144,19 @@ func (c *Client) exchange(ctx context.Context, method string, params []any) (jso
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %d", answer.StatusCode)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
+	said, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	if err != nil {
 		return nil, anonymous(err)
 	}
-	if len(text) > maxBody {
+	if len(said) > maxBody {
 		return nil, errLong
 	}
-	return parseReply(text, id)
+	return parseReply(said, id)
 }
 
-func parseReply(text []byte, id int64) (jsontext.Value, error) {
+func parseReply(body []byte, id int64) (jsontext.Value, error) {
 	var r reply
-	if err := canon.Lenient(text, &r); err != nil {
+	if err := canon.Lenient(body, &r); err != nil {
 		return nil, err
 	}
 	switch {

@@ -50,6 +50,9 @@ func TestTransactionsAreSentOnce(t *testing.T) {
 		if fault.Of(err) != row.want || n.count("author_submitExtrinsic") != 1 {
 			t.Errorf("%s: %v, sent %d times", name, err, n.count("author_submitExtrinsic"))
 		}
+		if strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: the node writes to the terminal: %q", name, err)
+		}
 		server.Close()
 	}
 }
@@ -162,5 +165,21 @@ func TestWhatStoodBeforeIsNoConfirmation(t *testing.T) {
 	}
 	if err := c.SetWeights(t.Context(), weights); fault.Of(err) != chain.Unconfirmed {
 		t.Errorf("SetWeights: %v", err)
+	}
+}
+
+func TestUpdatesThatCannotBeAreUnavailable(t *testing.T) {
+	for name, value := range map[string][]byte{
+		"a list without us": append([]byte{1 << 2}, u64(0)...), "an update behind the head": append(append([]byte{2 << 2}, u64(0)...), u64(501)...),
+		"a list cut off": append([]byte{2 << 2}, u64(0)...), "bytes behind the list": append(append([]byte{2 << 2}, u64(0)...), make([]byte, 9)...),
+		"a list too long": {0xfe, 0xff, 0xff, 0xff}, "nothing in it": {},
+	} {
+		n, c := newNode(t)
+		n.Put(t, some(n))
+		n.blocks[0].storage[string(rpc.StorageKey("SubtensorModule", "LastUpdate", rpc.U16(netuid)))] = value
+		err := c.SetWeights(t.Context(), []chain.Weight{{Share: 1}})
+		if fault.Of(err) != chain.Unavailable || n.count("author_submitExtrinsic") != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
