@@ -81,6 +81,12 @@ var (
 	SliceMismatch    = fault.NewCode("conductor.slice_mismatch", fault.Invalid, "the slice does not re-derive from its nonce")
 	WrongFreshness   = fault.NewCode("conductor.wrong_freshness", fault.Invalid, "freshness does not follow from the tasks that were seen before")
 
+	// Inspections.
+	InspectionFailed   = fault.NewCode("conductor.inspection_failed", fault.Unready, "the repository could not be read")
+	InspectionTooLarge = fault.NewCode("conductor.inspection_too_large", fault.TooLarge, "the repository is larger than one inspection may look at")
+	VCSData            = fault.NewCode("conductor.vcs_data", fault.NotAllowed, "a task's tree holds version control data, whose history may hold the answer")
+	BadTree            = fault.NewCode("conductor.bad_tree", fault.NotAllowed, "a task's tree holds what no snapshot may")
+
 	// Graders.
 	NoVerdict               = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
 	SandboxFailed           = fault.NewCode("conductor.sandbox_failed", fault.Unready, "the sandbox failed before there was anything to grade")

@@ -21,7 +21,7 @@ func reader(turns []string, texts ...string) *script {
 }
 
 func TestBehaviourS26_ReadLoop(t *testing.T) {
-	s := reader([]string{"DELEGATE " + cheap, "STOP"}, "READ a", "look\nLIST .", "READ b", "the answer")
+	s := reader([]string{"DELEGATE " + cheap, "STOP"}, "READ a", "\nLIST .", "READ b", "the answer")
 	s.grades = map[string]float64{"the answer": 1}
 	r := s.must(t, newStage(t, "READ", "LIST"))
 	ends(t, r, ending.Stop, 1, usd(t, "0.04"), 2)
@@ -93,11 +93,11 @@ func TestBehaviourS30_EachDelegateStartsFromTheBareStatement(t *testing.T) {
 }
 
 func TestBehaviourS31_ObservationsAreRecordedWithTheReplyThatAsked(t *testing.T) {
-	s := reader([]string{"DELEGATE " + cheap, "STOP"}, "READ a", "let me see\nLIST .\n", "answer")
+	s := reader([]string{"DELEGATE " + cheap, "STOP"}, "READ a", "\nLIST .\n", "answer")
 	r := s.must(t, newStage(t, "READ", "LIST"))
 	want := []reading.Observation{
 		{Call: readA, Output: "x", ReplyDigest: sum("READ a")},
-		{Call: reading.Call{Name: "LIST", Arg: ".", Start: "1"}, Output: "a\nb", ReplyDigest: sum("let me see\nLIST .\n")},
+		{Call: reading.Call{Name: "LIST", Arg: ".", Start: "1"}, Output: "a\nb", ReplyDigest: sum("\nLIST .\n")},
 	}
 	got := r.Steps[0].Observations
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {

@@ -51,10 +51,12 @@ func (c Call) String() string {
 }
 
 // Parse reads the last line of a reply that is not blank as a call. ok is false when the whole reply is the answer.
-// A start line beyond 64 bits is a call under profile.Compat only.
+// Under profile.Strict that line must be the only one, so that an answer which happens to end like a call, such as a diff, stays
+// the answer; and a start line is one of 64 bits.
 func Parse(reply string, p profile.Profile) (c Call, ok bool) {
-	verb, rest, found := strings.Cut(text.LastLine(reply), " ")
-	if !found {
+	last := text.LastLine(reply)
+	verb, rest, found := strings.Cut(last, " ")
+	if !found || p.Strict() && text.Trim(reply) != last {
 		return Call{}, false
 	}
 	c = Call{Name: verb, Start: "1"}

@@ -53,12 +53,32 @@ func TestBehaviourT_Grammar(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, reply := range c.replies {
 				for _, p := range both {
-					if got := parsed(reply, p); got != c.want {
-						t.Errorf("%v: %q reads as %q, want %q", p, reply, got, c.want)
+					want := c.want
+					if p.Strict() && text.LastLine(reply) != text.Trim(reply) {
+						want = answer // a call stands alone
+					}
+					if got := parsed(reply, p); got != want {
+						t.Errorf("%v: %q reads as %q, want %q", p, reply, got, want)
 					}
 				}
 			}
 		})
+	}
+}
+
+// T8 is a known misfire: under strict a diff stays the answer that it is.
+func TestBehaviourT8_ADiffIsAnAnswerUnderStrict(t *testing.T) {
+	const diff = "--- a/setup.py\n+++ b/setup.py\n@@ -1,2 +1,2 @@\n-x\n+y\n READ setup.py"
+	if got := parsed(diff, profile.Compat); got != "READ|setup.py|1" {
+		t.Errorf("compat: %s", got)
+	}
+	if got := parsed(diff, profile.Strict); got != "answer" {
+		t.Errorf("strict: %s", got)
+	}
+	for _, alone := range []string{"READ setup.py", "\n\n READ setup.py \r\n\n"} {
+		if got := parsed(alone, profile.Strict); got != "READ|setup.py|1" {
+			t.Errorf("strict: %q reads as %s", alone, got)
+		}
 	}
 }
 

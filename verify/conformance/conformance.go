@@ -25,7 +25,7 @@ func Groups() map[string]vector.Runner {
 		"canonical_json": runCanonical, "task_order": runTaskOrder, "draw": runDraw,
 		"worker_request": runWorkerRequest, "completion": runCompletion,
 		"episode": runEpisode, "window_run": runWindow,
-		"graders": runGraders, "admission": runAdmission, "window_build": runWindowBuild,
+		"graders": runGraders, "admission": runAdmission, "window_build": runWindowBuild, "observe": runObserve,
 		"canonical_p": runFormP, "canonical_r": runFormR, "float_repr": runFloat,
 	}
 	maps.Copy(known, contest.Groups())

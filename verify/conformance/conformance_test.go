@@ -40,7 +40,7 @@ var lines = map[string]map[string]int{
 		"parse": 600, "tracker": 80, "render": 200, "catalog_snapshot": 220, "freeze_digest": 60, "canonical_json": 200,
 		"task_order": 80, "draw": 60, "worker_request": 120, "parse_tool": 200, "completion": 125, "episode": 130,
 		"window_run": 22, "score_arm": 80, "exchange": 90, "exclude": 60, "bootstrap_rng": 60, "duel": 156,
-		"adjudicate": 60, "emissions": 60, "graders": 190, "admission": 112, "window_build": 54,
+		"adjudicate": 60, "emissions": 60, "graders": 190, "admission": 112, "window_build": 54, "observe": 90,
 	},
 	"proof": {"canonical_p": 614, "canonical_r": 330, "float_repr": 1000},
 }

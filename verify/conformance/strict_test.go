@@ -12,12 +12,26 @@ import (
 	"assay/conductor/admission"
 	"assay/conductor/profile"
 	"assay/core/canon"
+	"assay/core/text"
 	"assay/verify/conformance"
 )
 
 // stricter holds the lines without an accident that Strict answers otherwise all the same.
 var stricter = []string{
 	"catalog_snapshot-0012", // a listing without data: Compat reads it as an empty one
+	// A call that does not stand alone in the worker's reply is part of the answer.
+	"episode-0052", "episode-0053", "episode-0054", "episode-0055", "episode-0058", "episode-0059", "episode-0067", "episode-0068",
+	"episode-0070", "episode-0071",
+	// An output is cut after so many bytes, with a mark.
+	"observe-0041", "observe-0042", "observe-0045", "observe-0056", "observe-0060", "observe-0061",
+}
+
+// notAlone reports whether a line of parse_tool wants a call that does not stand alone in its reply.
+func notAlone(v vector) bool {
+	var in struct {
+		Raw string `json:"raw"`
+	}
+	return strings.HasPrefix(v.ID, "parse_tool") && string(v.Want) != "null" && canon.Lenient(v.In, &in) == nil && text.LastLine(in.Raw) != text.Trim(in.Raw)
 }
 
 // harmless holds the accidents that change nothing in their line.
@@ -41,7 +55,7 @@ func TestStrictDiffersOnlyOnAccidents(t *testing.T) {
 					continue
 				}
 				for _, v := range vectors(t, tree, g.Name) {
-					if (v.Quirk != "" || slices.Contains(stricter, v.ID)) && !slices.Contains(harmless, v.ID) {
+					if (v.Quirk != "" || slices.Contains(stricter, v.ID) || notAlone(v)) && !slices.Contains(harmless, v.ID) {
 						want = append(want, v.ID)
 					}
 				}
@@ -66,6 +80,7 @@ type vector struct {
 	ID    string         `json:"id"`
 	Quirk string         `json:"quirk"`
 	In    jsontext.Value `json:"in"`
+	Want  jsontext.Value `json:"want"`
 }
 
 func vectors(t *testing.T, tree fs.FS, group string) (out []vector) {
