@@ -20,6 +20,7 @@ import (
 
 	"assay/conductor"
 	"assay/conductor/outcome"
+	"assay/conductor/reading"
 	"assay/core/fault"
 	"assay/core/money"
 	"assay/flow/conductor/table"
@@ -100,6 +101,45 @@ func TestBehaviourO1_TheSecondArmIsServed(t *testing.T) {
 			t.Error(d)
 		}
 	})
+}
+
+func TestBehaviourO2_ASecondAskIsADrawOfItsOwn(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		fill(t, tb, key(1), row(1))
+		if claim(t, tb, key(2)) != nil {
+			t.Error("the second ask is served the first draw")
+		}
+		fill(t, tb, key(2), row(2))
+		if r := claim(t, tb, key(1)); r == nil || r.Text != "answer 1" {
+			t.Errorf("the first draw is %+v", r)
+		}
+	})
+}
+
+func TestBehaviourO3_AnotherModelHasItsOwnFirstDraw(t *testing.T) {
+	both(t, func(t *testing.T, tb *table.Table) {
+		fill(t, tb, key(1), row(1))
+		if claim(t, tb, outcome.Key{Task: "t", Model: "acme/large", Attempt: 1}) != nil {
+			t.Error("another model is served the first one's draw")
+		}
+	})
+}
+
+func TestBehaviourO12_ReadsAreServedWithTheRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	tb := open(t, path)
+	r := row(1)
+	r.Observations = []reading.Observation{
+		{Call: reading.Call{Name: reading.List, Arg: "src", Start: "1"}, Output: "größe.py\n", ReplyDigest: strings.Repeat("a", 64)},
+		{Call: reading.Call{Name: reading.Read, Arg: "a b.py", Start: "99999999999999999999"}, Truncated: true, ReplyDigest: strings.Repeat("b", 64)},
+	}
+	fill(t, tb, key(1), r)
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(&r, claim(t, open(t, path), key(1))); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestBehaviourO4_AFailureIsStored(t *testing.T) {
