@@ -10,8 +10,8 @@ import (
 	"assay/core/fault"
 )
 
-// Damage says which file of a log is not what its checkpoint signs, and where. Its code is Damaged, Foreign or what Open refused a
-// checkpoint with.
+// Damage says which file of a log is not what its checkpoint signs, and where. Its code is Damaged, BadBundle, Foreign or what Open
+// refused a checkpoint with.
 type Damage struct {
 	File   string // path inside the log's folder
 	Entry  int64  // index of the first wrong entry, or of the first entry below a wrong hash; -1 where it concerns none

@@ -124,12 +124,43 @@ func TestARunThatDiesAnywhereEndsWithTheSameBytes(t *testing.T) {
 	}
 	for _, at := range copies {
 		readable(t, at)
+		l := open(t, at) // opening alone leaves nothing in the folder but the log
+		size := int(l.Size())
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		check(t, at, size)
 		if err := play(at, nil); err != nil {
 			t.Fatalf("%s: %v", filepath.Base(at), err)
 		}
 		if d := cmp.Diff(want, folder(t, at)); d != "" {
 			t.Fatalf("%s: %s", filepath.Base(at), d)
 		}
+	}
+}
+
+// What a batch that was never published left behind does not stand in the way of other leaves.
+func TestAnUnfinishedBatchMayBeFollowedByAnother(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir)
+	add(t, l, 0, 3)
+	unfinished := filepath.Join(t.TempDir(), "log")
+	l.FailAt(func(step string) error {
+		if step == "tlog/folders" {
+			return copyFolder(unfinished, dir)
+		}
+		return nil
+	})
+	add(t, l, 3, 700)
+	l = open(t, unfinished)
+	if l.Size() != 3 {
+		t.Fatalf("size %d", l.Size())
+	}
+	if _, err := l.AppendAll(ctx, leaves(0, 697)); err != nil { // as many as before, and others
+		t.Fatal(err)
+	}
+	if _, err := tlog.Check(os.DirFS(unfinished), pinned, tlog.CheckOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 
