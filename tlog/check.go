@@ -212,7 +212,7 @@ func (c *checker) feed(free, work, order chan *slot, quit chan struct{}) {
 
 // bundle checks a hash tile of level 0 and the bundle below it.
 func (c *checker) bundle(s *slot) error {
-	hashes := s.tile
+	var hashes []byte
 	if s.t.Width < TileWidth {
 		hashes = c.edge[0]
 	} else {

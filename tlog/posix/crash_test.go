@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // script is the sizes at which a run publishes: partial tiles that stay, that are replaced, and full ones.
-var script = []int{1, 3, 256, 300, 1100}
+var script = []int{1, 3, 257, 520}
 
 // play appends what the script still lacks.
 func play(dir string, hook func(string)) error {
@@ -71,7 +71,7 @@ func child(dir string) error {
 // whole is what the script leaves behind when nothing happens to it.
 func whole(t *testing.T) map[string]string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "log")
+	dir := filepath.Join(scratch(t), "log")
 	if err := play(dir, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func readable(t *testing.T, dir string) {
 // At every step of a whole run the folder is copied as a crash would leave it; from each copy the run ends with the same bytes.
 func TestARunThatDiesAnywhereEndsWithTheSameBytes(t *testing.T) {
 	want := whole(t)
-	base := t.TempDir()
+	base := scratch(t)
 	dir := filepath.Join(base, "log")
 	var mu sync.Mutex
 	var copies []string
@@ -141,10 +141,10 @@ func TestARunThatDiesAnywhereEndsWithTheSameBytes(t *testing.T) {
 
 // What a batch that was never published left behind does not stand in the way of other leaves.
 func TestAnUnfinishedBatchMayBeFollowedByAnother(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	l := open(t, dir)
 	add(t, l, 0, 3)
-	unfinished := filepath.Join(t.TempDir(), "log")
+	unfinished := filepath.Join(scratch(t), "log")
 	l.FailAt(func(step string) error {
 		if step == "tlog/folders" {
 			return copyFolder(unfinished, dir)
@@ -191,7 +191,7 @@ func copyFolder(to, from string) error {
 // A process that is killed again and again, a little later each time, gets there in the end.
 func TestAProcessThatIsKilledAgainAndAgainEndsWithTheSameBytes(t *testing.T) {
 	want := whole(t)
-	dir := filepath.Join(t.TempDir(), "log")
+	dir := filepath.Join(scratch(t), "log")
 	killed := 0
 	for step := 1; ; step += 5 {
 		if step > 1000 {
@@ -218,7 +218,7 @@ func TestAProcessThatIsKilledAgainAndAgainEndsWithTheSameBytes(t *testing.T) {
 }
 
 func TestPartialTilesStayUntilTheFullOneIsThere(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	l := open(t, dir)
 	has := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	add(t, l, 0, 10)

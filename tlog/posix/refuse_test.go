@@ -24,7 +24,7 @@ var ctx = context.Background()
 func TestAFullDiskLeavesTheLogAsItWas(t *testing.T) {
 	for _, step := range []string{"tlog/written", "tlog/temp", "tlog/tile", "tlog/folders"} {
 		for nth := range 3 {
-			dir := t.TempDir()
+			dir := scratch(t)
 			l := open(t, dir)
 			add(t, l, 0, 250)
 			before := folder(t, dir)
