@@ -1,32 +1,30 @@
 package table_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"assay/conductor"
 	"assay/conductor/outcome"
 	"assay/conductor/reading"
 	"assay/core/fault"
 	"assay/core/money"
+	"assay/flow/conductor/play"
 	"assay/flow/conductor/table"
-	"assay/run"
 	"assay/run/lines"
 )
+
+// The table is what arms share.
+var _ play.Table = (*table.Table)(nil)
 
 var seven = table.Window{Number: 7, Nonce: "feed"}
 
@@ -206,106 +204,6 @@ func TestBehaviourO8_TheFirstDrawWins(t *testing.T) {
 	})
 }
 
-// Wherever the end of the process cuts the file, every row whose Fill had returned is there, and nothing is bought twice.
-func TestBehaviourO9_ReopeningBuysNothingAgain(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "table")
-	tb := open(t, path)
-	var ends []int
-	for i := 1; i <= 3; i++ {
-		fill(t, tb, key(i), row(i))
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends = append(ends, len(text))
-	}
-	whole := rows(tb)
-	if err := tb.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cut := range len(text) + 1 {
-		torn := filepath.Join(t.TempDir(), "torn")
-		if err := os.WriteFile(torn, text[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		tb := open(t, torn)
-		want := 0
-		for want < 3 && cut >= ends[want]-1 { // a line that lacks its line end only is whole
-			want++
-		}
-		if d := cmp.Diff(whole[:want], rows(tb)); d != "" && want > 0 || len(rows(tb)) != want {
-			t.Fatalf("cut at byte %d: %s", cut, d)
-		}
-		if err := tb.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestRefusedFilesStayAsTheyAre(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "table")
-	tb := open(t, path)
-	fill(t, tb, key(1), row(1))
-	if _, err := table.Open(path, seven, clock); fault.Of(err) != run.Locked {
-		t.Errorf("a second holder: %v", err)
-	}
-	if err := tb.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := outcome.Entry{Key: key(1), Row: row(1), FilledAt: 1}.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign := func(payloads ...[]byte) func(string) error {
-		return func(path string) error {
-			f, err := lines.Open(path, "assay/outcomes/1 window 7 nonce feed", nil)
-			for _, p := range payloads {
-				err = errors.Join(err, f.Write(p))
-			}
-			return errors.Join(err, f.Close())
-		}
-	}
-	for name, c := range map[string]struct {
-		write  func(path string) error
-		window table.Window
-		want   fault.Code
-		says   string
-	}{
-		"another window": {func(p string) error { return os.WriteFile(p, text, 0o600) }, table.Window{Number: 8, Nonce: "feed"}, lines.OtherFormat, "window 7 nonce feed"},
-		"another nonce":  {func(p string) error { return os.WriteFile(p, text, 0o600) }, table.Window{Number: 7, Nonce: "dead"}, lines.OtherFormat, "nonce feed"},
-		"an edited row": {func(p string) error {
-			return os.WriteFile(p, bytes.Replace(text, []byte(`"grade":1.0`), []byte(`"grade":0.0`), 1), 0o600)
-		}, seven, lines.Damaged, "line 2"},
-		"a doubled row":    {foreign(good, good), seven, conductor.DuplicateRow, "line 3"},
-		"not a row":        {foreign(good, []byte(`{"a":1}`)), seven, conductor.BadRow, "line 3"},
-		"another spelling": {foreign(append([]byte(" "), good...)), seven, conductor.BadRow, "line 2"},
-	} {
-		path := filepath.Join(t.TempDir(), "table")
-		if err := c.write(path); err != nil {
-			t.Fatal(err)
-		}
-		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := table.Open(path, c.window, clock); fault.Of(err) != c.want || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v, want %s and %q", name, err, c.want.Name(), c.says)
-		}
-		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
-			t.Errorf("%s: the refused file was changed", name)
-		}
-	}
-}
-
 func TestWaitersAreServedOrTakeOver(t *testing.T) {
 	for name, end := range map[string]struct {
 		end    func(tb *table.Table) error
@@ -381,80 +279,6 @@ func TestImpossibleRowsAreRefused(t *testing.T) {
 	})
 }
 
-// Sixty-four players want a few draws at once. Each draw is bought by one at a time, and once for good; everybody is served
-// the row that the first buyer filled; some buyers give up.
-func TestProperty_a_draw_has_one_buyer(t *testing.T) {
-	dir := t.TempDir()
-	n := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		keys := rapid.IntRange(1, 6).Draw(rt, "keys")
-		refusals := rapid.IntRange(0, 5).Draw(rt, "refusals of ten")
-		seed := rapid.Uint64().Draw(rt, "seed")
-		n++
-		path := filepath.Join(dir, fmt.Sprint(n))
-		tb := table.New()
-		if rapid.Bool().Draw(rt, "disk") {
-			tb = open(t, path)
-		}
-		buyers, fills := make([]atomic.Int32, keys+1), make([]atomic.Int32, keys+1)
-		served := make([]atomic.Pointer[string], keys+1)
-		var wg sync.WaitGroup
-		for p := range 64 {
-			wg.Go(func() {
-				r := rand.New(rand.NewPCG(seed, uint64(p)))
-				for range 5 {
-					i := 1 + r.IntN(keys)
-					got, err := tb.Claim(context.Background(), key(i))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if got == nil {
-						if buyers[i].Add(1) != 1 {
-							t.Errorf("two buy draw %d", i)
-						}
-						refused := r.IntN(10) < refusals
-						buyers[i].Add(-1)
-						if refused {
-							tb.Release(key(i))
-							continue
-						}
-						text := fmt.Sprint(p, " bought ", i)
-						if err := tb.Fill(key(i), outcome.Row{Text: text, Cost: 1}); err != nil {
-							t.Error(err)
-						}
-						fills[i].Add(1)
-						got = &outcome.Row{Text: text}
-					}
-					tb.Hit(key(i))
-					if first := served[i].Swap(&got.Text); first != nil && *first != got.Text {
-						t.Errorf("draw %d gave %q and %q", i, *first, got.Text)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		for i := range fills {
-			if fills[i].Load() > 1 {
-				rt.Fatalf("draw %d was filled %d times", i, fills[i].Load())
-			}
-		}
-		before := rows(tb)
-		if err := tb.Close(); err != nil {
-			rt.Fatal(err)
-		}
-		if _, err := os.Stat(path); err == nil {
-			again := open(t, path)
-			if d := cmp.Diff(before, rows(again)); d != "" {
-				rt.Fatal(d)
-			}
-			if err := again.Close(); err != nil {
-				rt.Fatal(err)
-			}
-		}
-	})
-}
-
 func TestRowsComeInTheOrderOfKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
 	tb := open(t, path)
@@ -502,28 +326,4 @@ func TestRetestTakesHitDraws(t *testing.T) {
 			t.Error("the nonce does not decide what is picked, or not alone")
 		}
 	})
-}
-
-// The specification's example is a table: whoever writes another reader starts from it.
-func TestExampleOfTheSpecificationIsATable(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "spec", "outcome-table.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, _ := strings.Cut(string(page), "```\n")
-	example, _, _ = strings.Cut(example, "```")
-	path := filepath.Join(t.TempDir(), "table")
-	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for e, sum := range open(t, path).Rows() {
-		n++
-		if e.Row.Text != "Answer: C" || !strings.Contains(string(page), "`"+sum+"`") {
-			t.Errorf("the row is %+v, its digest %s", e, sum)
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d rows", n)
-	}
 }
