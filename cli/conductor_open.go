@@ -180,15 +180,19 @@ func admitTree(c *cobra.Command, env *Env, f *devFlags, p profile.Profile) (stri
 	return admit(env, tree, refTree, p, f.json)
 }
 
-// printRefusal says why a tree is refused.
-func printRefusal(env *Env, f admission.Finding, asJSON bool) error {
+// printRefusal says why a tree is refused: the owner's refusal where scripts look for it, and every further finding beside it.
+func printRefusal(env *Env, found []admission.Finding, asJSON bool) error {
 	if asJSON {
 		return printJSON(env.Out, struct {
-			Admitted bool              `json:"admitted"`
-			Refusal  admission.Finding `json:"refusal"`
-		}{false, f})
+			Admitted bool                `json:"admitted"`
+			Refusal  admission.Finding   `json:"refusal"`
+			Findings []admission.Finding `json:"findings"`
+		}{false, found[0], found})
 	}
-	_, err := fmt.Fprintf(env.Out, "ADMISSION: %s\n", text.Clean(f.Text, 400))
+	for _, f := range found[1:] {
+		fmt.Fprintf(env.Err, "found besides: %s\n", text.Clean(f.Text, 400))
+	}
+	_, err := fmt.Fprintf(env.Out, "ADMISSION: %s\n", text.Clean(found[0].Text, 400))
 	return err
 }
 
@@ -197,12 +201,12 @@ func admit(env *Env, tree, refTree fs.FS, p profile.Profile, asJSON bool) (strin
 	if err != nil {
 		return "", fmt.Errorf("reading the reference: %w", err)
 	}
-	v, err := admission.Admit(tree, ref, p)
+	found, err := admission.Findings(tree, ref, p)
 	if err != nil {
 		return "", fmt.Errorf("reading the model tree: %w", err)
 	}
-	if !v.Admitted() {
-		if err := printRefusal(env, v.Refusal(), asJSON); err != nil {
+	if len(found) > 0 {
+		if err := printRefusal(env, found, asJSON); err != nil {
 			return "", err
 		}
 		return "", refused()

@@ -61,13 +61,10 @@ func checkFiles(files []File) error {
 			return conductor.BadManifest.With(fault.Str("path", f.Path), fault.Int("size", f.Size))
 		}
 		total += f.Size
-		for at := strings.IndexByte(f.Path, '/'); at >= 0; {
-			folders[f.Path[:at]] = true
-			next := strings.IndexByte(f.Path[at+1:], '/')
-			if next < 0 {
-				break
+		for i, c := range []byte(f.Path) {
+			if c == '/' {
+				folders[f.Path[:i]] = true
 			}
-			at += 1 + next
 		}
 	}
 	for _, f := range files {

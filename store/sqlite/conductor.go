@@ -199,10 +199,10 @@ func (s shots) Judge(shot store.Shot) error {
 
 // known refuses a shot whose submission or window is not there, before the database does so in words of its own.
 func (s shots) known(shot store.Shot) error {
-	if _, err := (submissions{s.session}).Get(shot.Hotkey); err != nil {
+	if _, err := submissions(s).Get(shot.Hotkey); err != nil {
 		return err
 	}
-	_, err := windows{s.session}.Get(shot.Window)
+	_, err := windows(s).Get(shot.Window)
 	return err
 }
 
@@ -227,10 +227,10 @@ func (s shots) OfWindow(number int64) ([]store.Shot, error) {
 type coronations struct{ *session }
 
 func (s coronations) Append(c store.Coronation) error {
-	if _, err := (submissions{s.session}).Get(c.Hotkey); err != nil {
+	if _, err := submissions(s).Get(c.Hotkey); err != nil {
 		return err
 	}
-	if _, err := (windows{s.session}).Get(c.Window); err != nil {
+	if _, err := windows(s).Get(c.Window); err != nil {
 		return err
 	}
 	var last store.Coronation

@@ -216,7 +216,7 @@ func keep(ctx context.Context, b *Bucket, from fs.FS, m *submission.Manifest, pr
 		return nil, err
 	}
 	if err := exact(objects, m, false); err != nil {
-		return nil, Changed.Because(err) // the store is the owner's: nobody else is to blame
+		return nil, Damaged.Because(err) // the store is the owner's: nobody else is to blame
 	}
 	crash.Point("fetch: before the marker")
 	if err := b.write(prefix+submission.Marker, marker(id)); err != nil {
@@ -236,17 +236,17 @@ func Kept(artifacts *Bucket, manifest submission.Digest) (*Artifact, error) {
 	want := marker(manifest)
 	text, err := artifacts.read(prefix+submission.Marker, int64(len(want)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, Changed.Because(err)
+		return nil, Damaged.Because(err)
 	}
 	if string(text) != string(want) {
 		return nil, none
 	}
 	text, err = artifacts.read(prefix+submission.ManifestName, submission.MaxManifest)
 	if err != nil {
-		return nil, Changed.Because(err)
+		return nil, Damaged.Because(err)
 	}
 	if sha256.Sum256(text) != manifest {
-		return nil, Changed.With(fault.Str("path", prefix+submission.ManifestName))
+		return nil, Damaged.With(fault.Str("path", prefix+submission.ManifestName))
 	}
 	m, err := submission.Parse(text)
 	if err != nil {

@@ -129,7 +129,7 @@ func TestFetchWithoutMarkerChecksAgain(t *testing.T) {
 	// What the owner's own disk lost is nobody's fault, and is not judged.
 	mustNot(t, os.WriteFile(store+"/manifest.json", []byte("{}"), 0o644))
 	_, err := s.fetch(ready)
-	is(t, err, submit.Changed)
+	is(t, err, submit.Damaged)
 	if submit.MinersFault(err) {
 		t.Error("held against the miner")
 	}
@@ -151,6 +151,22 @@ func TestPublicCopyIsCheckedWhereItStands(t *testing.T) {
 	is(t, submit.Promote(t.Context(), s.artifacts, s.public, id, nil), submit.Extra)
 	_, err = submit.CheckModel(t.Context(), s.public, submission.Digest{}, nil)
 	is(t, err, submit.Lacking)
+}
+
+func TestStoreWithSomethingElseInItKeepsNothing(t *testing.T) {
+	s := newStage(t)
+	ready := s.submit(t).Ready
+	store := filepath.Join(filepath.Dir(s.dir), "store", "artifacts/sha256", fmt.Sprintf("%x", ready.Manifest))
+	mustNot(t, errors.Join(os.MkdirAll(store+"/tree", 0o755), os.WriteFile(store+"/tree/x.py", nil, 0o644)))
+	_, err := s.fetch(ready)
+	if is(t, err, submit.Damaged); submit.MinersFault(err) {
+		t.Error("held against the miner")
+	}
+	_, err = submit.Kept(s.artifacts, ready.Manifest)
+	is(t, err, submit.NotKept)
+	mustNot(t, errors.Join(os.WriteFile(store+"/.verified", []byte(strings.Repeat("0", 64)+"\n"), 0o644)))
+	_, err = submit.Kept(s.artifacts, ready.Manifest)
+	is(t, err, submit.NotKept)
 }
 
 // sumOf returns the miner's registration.

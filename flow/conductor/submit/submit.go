@@ -40,6 +40,7 @@ var (
 	Lacking   = fault.NewCode("submit.lacking", fault.NotAllowed, "an object that was committed is not there")
 	Foreign   = fault.NewCode("submit.foreign", fault.NotAllowed, "the manifest belongs to another hotkey or registration than the commitment")
 	NotKept   = fault.NewCode("submit.not_kept", fault.NotFound, "the artifact store holds no checked copy of the artifact")
+	Damaged   = fault.NewCode("submit.damaged", fault.Conflict, "the artifact store's copy is not as it was written; look at the disk, remove the copy's folder and fetch it again")
 	BadBucket = fault.NewCode("submit.bad_bucket", fault.Invalid, "a bucket is a folder that is there")
 )
 
