@@ -57,6 +57,7 @@ const (
 	SizeMismatch    Kind = "size_mismatch"     // Strict; subject: tensor
 	BadOffsets      Kind = "bad_offsets"       // Strict; subject: path
 	LooseHeader     Kind = "loose_header"      // Strict; subject: path
+	BadIndex        Kind = "bad_index"         // Strict; subject: path
 )
 
 // Finding is one reason to refuse a tree. Text is the sentence for people; Subject is the path, field or tensor as it

@@ -8,6 +8,7 @@ type bounds struct {
 	depth         int   // components of a path
 	configBytes   int64 // config.json
 	tokenizerFile int64 // each of the two tokenizer files; they are streamed
+	indexBytes    int64 // a weight index; Strict alone reads it
 	tensors       int   // over all weight files
 }
 
@@ -21,5 +22,5 @@ func boundsOf(p profile.Profile) bounds {
 	if !p.Strict() {
 		return bounds{entries: 1 << 20, depth: 256, configBytes: 64 << 20, tokenizerFile: 1 << 40, tensors: 1 << 22}
 	}
-	return bounds{entries: 1024, depth: 16, configBytes: 1 << 20, tokenizerFile: 64 << 20, tensors: 1 << 16}
+	return bounds{entries: 1024, depth: 16, configBytes: 1 << 20, tokenizerFile: 64 << 20, indexBytes: 32 << 20, tensors: 1 << 16}
 }

@@ -9,7 +9,7 @@ import (
 
 // weights reads the header of every weight file and compares the tensors.
 func (s *survey) weights() error {
-	w := weightReader{survey: s, home: map[string]bool{}}
+	w := weightReader{survey: s, home: map[string]string{}}
 	files := 0
 	for _, f := range s.files {
 		if !strings.HasSuffix(f.name, ".safetensors") {
@@ -30,19 +30,22 @@ func (s *survey) weights() error {
 			return err
 		}
 	}
-	if s.strict() {
-		return s.refuseAll(w.strict)
+	if !s.strict() {
+		return nil
 	}
-	return nil
+	if err := w.indexes(); err != nil {
+		return err
+	}
+	return s.refuseAll(w.strict)
 }
 
 // weightReader gathers the tensors of all weight files.
 type weightReader struct {
 	*survey
 	tensors []Tensor
-	home    map[string]bool // names seen
-	unread  bool            // some file's tensors are not known
-	strict  []Finding       // what Strict refuses, for behind the comparison
+	home    map[string]string // file of each tensor
+	unread  bool              // some file's tensors are not known
+	strict  []Finding         // what Strict refuses, for behind the comparison
 }
 
 func (w *weightReader) file(path string) error {
@@ -65,13 +68,13 @@ func (w *weightReader) file(path string) error {
 		if t.Broken != "" {
 			return w.malformed(path, "tensor "+show(t.Name)+" "+t.Broken)
 		}
-		if w.home[t.Name] {
+		if _, again := w.home[t.Name]; again {
 			if err := w.refuse(DuplicateTensor, t.Name, "duplicate tensor "+show(t.Name)+" in "+show(path)); err != nil {
 				return err
 			}
 			continue
 		}
-		w.home[t.Name] = true
+		w.home[t.Name] = path
 		w.tensors = append(w.tensors, t.Tensor)
 	}
 	if w.survey.strict() {
