@@ -86,6 +86,9 @@ var (
 	InspectionTooLarge = fault.NewCode("conductor.inspection_too_large", fault.TooLarge, "the repository is larger than one inspection may look at")
 	VCSData            = fault.NewCode("conductor.vcs_data", fault.NotAllowed, "a task's tree holds version control data, whose history may hold the answer")
 	BadTree            = fault.NewCode("conductor.bad_tree", fault.NotAllowed, "a task's tree holds what no snapshot may")
+	ObservationDiffers = fault.NewCode("conductor.observation_differs", fault.Invalid, "the snapshot does not show what the observation says")
+	NoSnapshot         = fault.NewCode("conductor.no_snapshot", fault.Unready, "there is no snapshot of the task's repository")
+	SnapshotChanged    = fault.NewCode("conductor.snapshot_changed", fault.Unready, "the repository is not the one whose digest is recorded")
 
 	// Graders.
 	NoVerdict               = fault.NewCode("conductor.no_verdict", fault.Unready, "the test driver left no verdict")
@@ -96,6 +99,9 @@ var (
 	// Outcome table.
 	BadRow       = fault.NewCode("conductor.bad_row", fault.Invalid, "not a row of an outcome table, or not in its one spelling")
 	DuplicateRow = fault.NewCode("conductor.duplicate_row", fault.Invalid, "a draw stands twice in an outcome table")
+
+	// Windows.
+	BadSeason = fault.NewCode("conductor.bad_season", fault.Invalid, "no window can be played under this season")
 
 	// Publication.
 	BadPublication = fault.NewCode("conductor.bad_publication", fault.Invalid, "a line of a publication does not say what its place asks for")

@@ -87,11 +87,16 @@ func PoolDigest(specs []task.Spec, p profile.Profile) (string, error) {
 
 // PoolDigestOf returns the strict digest of a pool: the SHA-256 of the canonical list of its lines, sorted by their members.
 func PoolDigestOf(lines []PoolLine) string {
-	sorted := slices.SortedFunc(slices.Values(lines), func(a, b PoolLine) int {
+	sorted := SortPool(lines)
+	return digestOfList(len(sorted), func(dst []byte, i int) []byte { return sorted[i].Append(dst) })
+}
+
+// SortPool returns the lines in the order in which they are digested and published.
+func SortPool(lines []PoolLine) []PoolLine {
+	return slices.SortedFunc(slices.Values(lines), func(a, b PoolLine) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.ID, b.ID), cmp.Compare(a.PromptDigest, b.PromptDigest),
 			slices.Compare(a.Tools, b.Tools), cmp.Compare(a.Group, b.Group))
 	})
-	return digestOfList(len(sorted), func(dst []byte, i int) []byte { return sorted[i].Append(dst) })
 }
 
 func linesOf(specs []task.Spec) []PoolLine {
