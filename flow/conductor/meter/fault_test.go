@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"assay/conductor"
 	"assay/conductor/episode"
 	"assay/conductor/outcome"
@@ -84,8 +86,9 @@ func TestACallWhoseResultIsNotKnownKeepsItsRoom(t *testing.T) {
 	// The same id gets its own room back, and once.
 	d.call(a, "0/1/0", "m/a", answered("two", 2*cent))
 	d.left(a, 2*cent)
-	if a.Metered() != 5*cent {
-		t.Errorf("%s metered", a.Metered())
+	file, err := os.ReadFile(d.path)
+	if n := bytes.Count(file, []byte(`"op":"hold"`)); a.Metered() != 5*cent || n != 3 || err != nil {
+		t.Errorf("%s metered, %d holds on disk, %v", a.Metered(), n, err)
 	}
 	// No price is known of m/b: its call held everything, and that must not end the arm.
 	if _, err := a.Call(t.Context(), "0/4/0", request(t, "m/b"), d.send(episode.Event{}, cut)); !errors.Is(err, cut) {
@@ -160,5 +163,40 @@ func TestWhatCannotBeWrittenIsMadeSo(t *testing.T) {
 	d.again()
 	if len(d.receipts(d.bind(meter.Binding{Duel: "w7-king0-1"}))) != 3 {
 		t.Error("a receipt is lost")
+	}
+}
+
+func TestAFailureThatCostsNothingTellsNoPrice(t *testing.T) {
+	d := open(t)
+	a := d.bind(limited("w7-a-1", 10*cent))
+	d.call(a, "0/0/0", "m/a", episode.Event{Told: episode.Failed, Text: "503"})
+	_, err := a.Call(t.Context(), "0/1/0", request(t, "m/a"), func(context.Context) (episode.Event, error) {
+		d.left(a, 0)
+		return answered("x", 0), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Call(t.Context(), "0/2/0", request(t, "m/a"), func(context.Context) (episode.Event, error) {
+		d.left(a, 10*cent) // an answer that costs nothing does
+		return answered("x", 0), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReceiptsStandInTheSlicesOrder(t *testing.T) {
+	d := open(t)
+	a := d.bind(meter.Binding{Duel: "w7-king0-1"})
+	for _, id := range []string{"10/0/0", "9/1/0", "9/0/1", "9/0/0"} {
+		d.call(a, id, "m/a", answered("x", 1))
+	}
+	var got []string
+	for _, r := range d.receipts(a) {
+		got = append(got, strings.TrimPrefix(r.CallID, "w7-king0-1/"))
+	}
+	if diff := cmp.Diff([]string{"9/0/0", "9/0/1", "9/1/0", "10/0/0"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -105,6 +105,37 @@ func TestMoneyThatIsMerelyHeldIsNoRefusal(t *testing.T) {
 	})
 }
 
+// Room that a lost call keeps does not come back by waiting; room of a call under way does.
+func TestWhatALostCallKeepsIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t)
+		a := d.bind(limited("w7-a-1", 9*cent))
+		d.call(a, "0/0/0", "m/a", answered("x", 3*cent))
+		for _, id := range []string{"0/1/0", "0/2/0"} {
+			if _, err := a.Call(t.Context(), id, request(t, "m/a"), d.send(episode.Event{}, errors.New("the process ends"))); err == nil {
+				t.Fatal("a call without a result gave one")
+			}
+		}
+		d.left(a, 0)
+		began := time.Now()
+		if e := d.call(a, "0/3/0", "m/a", answered("x", cent)); e.Told != episode.Refused || time.Since(began) != 0 {
+			t.Errorf("after %s: %+v", time.Since(began), e)
+		}
+		var group sync.WaitGroup
+		group.Go(func() { // it gets its own room back, and is under way
+			if _, err := a.Call(t.Context(), "0/1/0", request(t, "m/a"), taking(time.Second, answered("x", cent))); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if e := d.call(a, "0/4/0", "m/a", answered("x", cent)); e.Told != episode.Answered || time.Since(began) != time.Second {
+			t.Errorf("after %s: %+v", time.Since(began), e)
+		}
+		group.Wait()
+		d.close()
+	})
+}
+
 func TestTheOwnersArmsWaitForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t)

@@ -119,7 +119,11 @@ func TestBehaviourG5_BindingAgainLeavesWhatIsLeft(t *testing.T) {
 	a := d.bind(limited("w7-a-1", 10*cent))
 	d.call(a, "0/0/0", "m/a", answered("one", 4*cent))
 	for _, b := range []meter.Binding{limited("w7-a-1", 10*cent), limited("w7-a-1", 90*cent), limited("w7-a-2", 10*cent), limited("w7-a-3", 90*cent)} {
-		d.left(d.bind(b), 6*cent) // another attempt of the arm, or another amount, gives no fresh money
+		a := d.bind(b)
+		d.left(a, 6*cent) // another attempt of the arm, or another amount, gives no fresh money
+		if a.Limit != 10*cent {
+			t.Errorf("%s says that it is bound to %s", b.Duel, a.Limit)
+		}
 	}
 	d.again()
 	d.left(d.bind(limited("w7-a-2", 10*cent)), 6*cent)
@@ -184,16 +188,19 @@ func TestBehaviourG6_AnUnfundedKeyIsNoOutcome(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	d.left(a, 10*cent)
+	d.call(a, "1/0/0", "m/b", answered("x", cent))
+	d.call(a, "1/1/0", "m/b", episode.Event{Told: episode.Refused, Text: "unfunded: status 401"})
 	if e = d.call(a, "0/1/0", "m/a", episode.Event{Told: episode.Failed, Text: "rejected: status 403"}); e.Told != episode.Failed {
 		t.Errorf("%+v", e)
 	}
-	if rs := d.receipts(a); len(rs) != 1 || !rs[0].Failed || rs[0].Cost != 0 || rs[0].ResponseHash != receipt.TextHash("rejected: status 403") {
+	if rs := d.receipts(a); len(rs) != 2 || !rs[0].Failed || rs[0].Cost != 0 || rs[0].ResponseHash != receipt.TextHash("rejected: status 403") {
 		t.Errorf("%+v", rs)
 	}
 	d.again()
 	a = d.bind(limited("w7-a-1", 10*cent))
-	s, err := a.Summary(0)
-	if err != nil || s.Unfunded != 1 || s.Exhausted || s.Calls != 1 {
+	d.left(a, 9*cent) // what was refused holds nothing
+	s, err := a.Summary(cent)
+	if err != nil || s.Unfunded != 2 || s.Exhausted || s.Calls != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if e, ok := a.Find("0/0/0"); !ok || e.Told != episode.Refused || e.Text != "unfunded: status 402" {
