@@ -61,12 +61,16 @@ func (i *Inspector) Inspect(ctx context.Context, t task.Pinned, c reading.Call) 
 	return reading.Inspect(dir.FS(ctx), c, i.profile, i.budget)
 }
 
-// Prepare checks every repository of the tasks before an arm starts. progress may be nil; it is told the directory that is read.
+// Prepare checks every repository of the tasks before an arm starts. A task that declares a verb and has no repository, or the
+// reverse, is conductor.VerbsWithoutEnvironment. progress may be nil; it is told the directory that is read.
 func (i *Inspector) Prepare(ctx context.Context, tasks []task.Pinned, progress func(dir string, s reading.Snapshot)) error {
 	for _, t := range tasks {
 		s, ok := i.sources[t.ID()]
+		if ok != (reading.Invitation(t.Tools()) != "") {
+			return conductor.VerbsWithoutEnvironment.With(fault.Str("task_id", t.ID()))
+		}
 		if !ok {
-			continue // a task without a repository has nothing to be asked
+			continue
 		}
 		var tell func(reading.Snapshot)
 		if progress != nil {
@@ -107,7 +111,7 @@ func (i *Inspector) open(ctx context.Context, s Source, progress func(reading.Sn
 	if err != nil {
 		return nil, conductor.NoSnapshot.Because(err)
 	}
-	if err := dir.is(ctx, s.Digest, i.budget, progress); err != nil {
+	if err := dir.Is(ctx, s.Digest, i.budget, progress); err != nil {
 		dir.Close()
 		return nil, err
 	}

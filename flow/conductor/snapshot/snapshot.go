@@ -56,14 +56,14 @@ func Replay(ctx context.Context, dir, digest string, o reading.Observation, p pr
 		return conductor.NoSnapshot.Because(err)
 	}
 	defer d.Close()
-	if err := d.is(ctx, digest, reading.Budget{}, nil); err != nil {
+	if err := d.Is(ctx, digest, reading.Budget{}, nil); err != nil {
 		return err
 	}
 	return reading.Replay(d.FS(ctx), o, p, reading.Budget{})
 }
 
-// is refuses a repository of another digest.
-func (d *Dir) is(ctx context.Context, digest string, b reading.Budget, progress func(reading.Snapshot)) error {
+// Is refuses a repository of another digest: conductor.SnapshotChanged. It reads all of it; progress may be nil.
+func (d *Dir) Is(ctx context.Context, digest string, b reading.Budget, progress func(reading.Snapshot)) error {
 	s, err := d.Take(ctx, b, progress)
 	if err != nil {
 		return err

@@ -85,9 +85,12 @@ func take(t testing.TB, root string) reading.Snapshot {
 	return s
 }
 
-func pinned(t testing.TB, id string) task.Pinned {
+func pinned(t testing.TB, id string, tools ...string) task.Pinned {
 	t.Helper()
-	slice, err := window.Slice("n", []task.Spec{{ID: id, Benchmark: "b", Tools: []string{reading.Read}}})
+	if tools == nil {
+		tools = []string{reading.Read}
+	}
+	slice, err := window.Slice("n", []task.Spec{{ID: id, Benchmark: "b", Tools: tools}})
 	must(t, err)
 	return slice[0]
 }
@@ -167,6 +170,14 @@ func TestFault22_AHugeLineOnDisk(t *testing.T) {
 	shows(t, root, "READ f 2", "     2\tTARGET")
 }
 
+// The example of the specification, digested by another program.
+func TestTheDigestOfTheExample(t *testing.T) {
+	s := take(t, lay(t, map[string]string{"src/main.go": "package main\n", "src/old.go -> main.go": ""}))
+	if want := (reading.Snapshot{Digest: "a5195d0fc5a67540b6e11bcadd517e8f7c753adfe06973ec971c54e6ba37ee49", Files: 3, Bytes: 13}); s != want {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+}
+
 func TestTheDigestIsOfWhatIsShown(t *testing.T) {
 	files := map[string]string{"a/b": "x", "a.c": "y", "l -> a/b": "", "z": ""}
 	base := take(t, lay(t, files))
@@ -204,7 +215,7 @@ func TestAnInspectorServesTheRecordedTreeOnly(t *testing.T) {
 		"good": {root, sum}, "shared": {root, sum}, "other": {root, strings.Repeat("0", 64)}, "gone": {root + "-none", sum},
 	}, profile.Strict, reading.Budget{})
 	reads := 0
-	must(t, i.Prepare(t.Context(), []task.Pinned{pinned(t, "good"), pinned(t, "shared"), pinned(t, "none")}, func(string, reading.Snapshot) { reads++ }))
+	must(t, i.Prepare(t.Context(), []task.Pinned{pinned(t, "good"), pinned(t, "shared"), pinned(t, "none", "bash")}, func(string, reading.Snapshot) { reads++ }))
 	if reads != 1 {
 		t.Errorf("a shared repository of one file was read %d times", reads)
 	}
@@ -229,6 +240,17 @@ func TestAnInspectorServesTheRecordedTreeOnly(t *testing.T) {
 	must(t, i.Close())
 	if _, _, err := i.Inspect(t.Context(), pinned(t, "good"), call(t, "READ f")); fault.Of(err) != conductor.NoSnapshot {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestBehaviourB12_VerbsAndRepositoriesStandTogether(t *testing.T) {
+	root := lay(t, map[string]string{"f": "text"})
+	i := snapshot.NewInspector(map[string]snapshot.Source{"t": {root, take(t, root).Digest}}, profile.Strict, reading.Budget{})
+	defer i.Close()
+	for _, bad := range []task.Pinned{pinned(t, "other"), pinned(t, "t", "bash")} {
+		if err := i.Prepare(t.Context(), []task.Pinned{pinned(t, "t"), bad}, nil); fault.Of(err) != conductor.VerbsWithoutEnvironment {
+			t.Errorf("%s with %v: %v", bad.ID(), bad.Tools(), err)
+		}
 	}
 }
 
