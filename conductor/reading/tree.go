@@ -181,14 +181,14 @@ func (t *tree) open(path string) (*lineReader, error) {
 	return newLineReader(f, t), nil
 }
 
-// Read counts what is read of a file.
+// metered counts what is read of a file.
 type metered struct {
 	fs.File
 	t *tree
 }
 
 func (m metered) Read(b []byte) (int, error) {
-	if m.t.left.Bytes <= 0 {
+	if m.t.left.Bytes < 0 {
 		return 0, conductor.InspectionTooLarge.With(fault.Str("bound", "bytes"))
 	}
 	n, err := m.File.Read(b)
