@@ -36,7 +36,8 @@ type Rules struct {
 	BurnUID      int                 `json:"burn_uid"`         // gets what nobody can be paid
 	KingZeroUID  *int                `json:"king_zero_uid"`    // paid while the first policy reigns; null lets that share burn
 	Reference    string              `json:"reference_sha256"` // digest of the inventory that trees are admitted by; "" for none
-	FirstBlock   int64               `json:"first_block"`      // block whose hash is the nonce
+	Genesis      int64               `json:"genesis"`          // block that opens window 1
+	WindowBlocks int64               `json:"window_blocks"`    // blocks of a window; the hash of the one that opens it is its nonce
 }
 
 // Rate is a benchmark's exchange rate.
@@ -50,10 +51,7 @@ type Rate struct {
 func ExchangeOf(e score.Exchange) map[string]Rate {
 	out := make(map[string]Rate, len(e))
 	for b, r := range e {
-		out[b] = Rate{canon.Float(r.Lam), canon.Float(r.C), slices.Clone(r.Flags)}
-		if r.Flags == nil {
-			out[b] = Rate{canon.Float(r.Lam), canon.Float(r.C), []score.Flag{}}
-		}
+		out[b] = Rate{canon.Float(r.Lam), canon.Float(r.C), append([]score.Flag{}, r.Flags...)}
 	}
 	return out
 }

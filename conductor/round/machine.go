@@ -51,6 +51,9 @@ func (m *Machine) Step(e Event) (step.Ready[Effect], error) {
 	if err := m.take(asked, e); err != nil {
 		return step.Ready[Effect]{}, err
 	}
+	if m.done {
+		return step.Ready[Effect]{Done: true}, nil
+	}
 	return m.ask(), nil
 }
 

@@ -26,6 +26,15 @@ const head = "assay/lines/1 "
 // sumLength is the length of a checksum and the blank behind it.
 const sumLength = 9
 
+// Lead and Trail are the bytes that stand before and behind a payload in the file.
+const (
+	Lead  = sumLength
+	Trail = 1
+)
+
+// Start returns the offset in a file of the format behind its header: there the first payload's line begins.
+func Start(format string) int64 { return int64(Lead + len(head) + len(format) + Trail) }
+
 // maxFormat is the longest name of a format in bytes.
 const maxFormat = 512
 

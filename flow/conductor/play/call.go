@@ -35,6 +35,8 @@ type Meter interface {
 	Replay(ctx context.Context, id string, r worker.Request, k outcome.Key, row outcome.Row) (refused string, err error)
 	// Find returns the event of a call that is on record, so that a paid call is never made again.
 	Find(id string) (episode.Event, bool)
+	// Sent reports whether a call without a result may have been sent; false is certain.
+	Sent(id string) bool
 }
 
 // Idempotent workers may be asked again under the same id: an answer that was given once is given again and not paid
@@ -131,17 +133,18 @@ func (p *player) release() {
 	}
 }
 
-// lookup finds what became of a call that was begun before a crash: on the meter's record; else, where the workers may be
-// asked again under the same id, it counts as never begun.
+// lookup finds what became of a call that was begun before a crash: on the meter's record; else it counts as never begun
+// where the meter knows that it was not sent, or the workers may be asked again under the same id.
 func (p *player) lookup(_ context.Context, key string) (episode.Event, run.Known, error) {
 	step, rest, _ := strings.Cut(key, "/call/")
 	call, _, _ := strings.Cut(rest, "/")
 	if p.Meter != nil {
-		if e, ok := p.Meter.Find(strconv.Itoa(p.place) + "/" + step + "/" + call); ok {
+		id := strconv.Itoa(p.place) + "/" + step + "/" + call
+		if e, ok := p.Meter.Find(id); ok {
 			e.Now = p.elapsed()
 			return e, run.Found, nil
 		}
-		if _, ok := p.Workers.(Idempotent); ok {
+		if _, ok := p.Workers.(Idempotent); ok || !p.Meter.Sent(id) {
 			return episode.Event{}, run.Absent, nil
 		}
 	}

@@ -52,7 +52,7 @@ func (r *running) armAbout() string {
 func (r *running) spent() (money.Pico, error) {
 	var sum money.Pico
 	for _, t := range r.slice {
-		id := r.runID(t)
+		id := r.RunID(t)
 		past, err := r.Journal.Enter(id)
 		if err != nil {
 			return 0, fmt.Errorf("entering run %q: %w", id, err)
@@ -77,12 +77,12 @@ func (r *running) spent() (money.Pico, error) {
 // maxRunID keeps run ids below the journal's limit.
 const maxRunID = 400
 
-// runID names an episode in the journal: by its task, or by the task's digest where the name is too long for a line.
-func (r *running) runID(t task.Pinned) string {
-	if id := r.ID + "/" + t.ID(); len(id) <= maxRunID {
+// RunID names an episode in the journal: by its task, or by the task's digest where the name is too long for a line.
+func (a *Arm) RunID(t task.Pinned) string {
+	if id := a.ID + "/" + t.ID(); len(id) <= maxRunID {
 		return id
 	}
-	return r.ID + "/sha256:" + digest.HexOfBytes([]byte(t.ID()))
+	return a.ID + "/sha256:" + digest.HexOfBytes([]byte(t.ID()))
 }
 
 // about binds an episode's records to what it was played with: the arm, the prompts' constant part and the task.

@@ -30,7 +30,7 @@ func (p *player) metered(ctx context.Context, r worker.Request) (episode.Event, 
 
 // openMeter opens the ledger of a paid arm, with what its journal says was spent.
 func (r *running) openMeter() error {
-	if !r.Paid || !r.Limited {
+	if !r.Paid || !r.Limited || r.Meter != nil {
 		return nil
 	}
 	r.meter = limit.Open(limit.MoneyOnly(r.Allowance))

@@ -299,7 +299,7 @@ func (r *running) episode(ctx context.Context, i int, left money.Pico) (*episode
 	var id, bound string
 	if r.Journal != nil {
 		loop.Durable = p.durable()
-		id, bound = r.runID(t), r.about(t)
+		id, bound = r.RunID(t), r.about(t)
 	}
 	if err := loop.Run(ctx, id, bound, m); err != nil {
 		return nil, err
@@ -318,6 +318,18 @@ type player struct {
 }
 
 func (p *player) elapsed() time.Duration { return p.base + p.Now().Sub(p.since) }
+
+// unserved is a Conductor that could not be asked.
+type unserved struct{ cause error }
+
+func (u *unserved) Error() string { return u.cause.Error() }
+func (u *unserved) Unwrap() error { return u.cause }
+
+// Serving reports whether an arm ended because its Conductor could not be asked: the owner's serving failed, and nothing else.
+func Serving(err error) bool {
+	var u *unserved
+	return errors.As(err, &u)
+}
 
 // ErrDrained is the error of an arm that was drained before its end.
 var ErrDrained = errors.New("drained")
@@ -359,7 +371,7 @@ func utf8Text(s string) string {
 func (p *player) ask(ctx context.Context, d episode.Effect) (episode.Event, error) {
 	said, err := p.Conductor.Turn(ctx, Ask{Prompt: d.Prompt, TaskID: p.task.ID(), Step: d.Step + 1})
 	if err != nil {
-		return episode.Event{}, fmt.Errorf("asking the Conductor for step %d: %w", d.Step+1, err)
+		return episode.Event{}, fmt.Errorf("asking the Conductor for step %d: %w", d.Step+1, &unserved{err})
 	}
 	return episode.Event{Told: episode.Turn, Text: said.Text, Reason: action.MeasureTurn(said.Text, p.Profile, p.Counter, said.Tokens)}, nil
 }
