@@ -259,6 +259,11 @@ func TestBehaviourT21_BytesThatAreNoText(t *testing.T) {
 	shows(t, repo(map[string]string{"t": "a\vb\fc\u0085d\u2028e\n"}), "READ t", "     1\ta\vb\fc\u0085d\u2028e", false)
 	shows(t, python(), "READ dir/mod.py 5", "     5\t    return 1", false)
 	shows(t, python(), "READ up 5", "     5\t    return 1", false)
+	tree = python()
+	tree["odd"] = &fstest.MapFile{Data: []byte("pkg/mod.py/none/.."), Mode: fs.ModeSymlink}
+	tree["lost"] = &fstest.MapFile{Data: []byte("none/../pkg/mod.py"), Mode: fs.ModeSymlink}
+	shows(t, tree, "READ odd 5", "     5\t    return 1", false) // names alone decide behind what is no directory
+	shows(t, tree, "READ lost 5", "     5\t    return 1", false)
 }
 
 func TestFault22_LongLinesAndOddBytesAreSearched(t *testing.T) {

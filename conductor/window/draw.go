@@ -56,8 +56,7 @@ type picked struct {
 
 // keyed is a task of one benchmark, its draw key made once.
 type keyed struct {
-	key [sha256.Size]byte // in the order of its hexadecimal text
-	id  string
+	key [sha256.Size]byte // in the order of its hexadecimal text; two ids have two keys
 	at  int
 }
 
@@ -71,7 +70,7 @@ func pickFrom(n int, label func(int) (benchmark, id string), nonce, window strin
 	for i := range n {
 		benchmark, id := label(i)
 		text = canon.AppendStringASCII(text[:0], nonce+"|"+window+"|"+benchmark+"|"+id)
-		strata[benchmark] = append(strata[benchmark], keyed{sha256.Sum256(text), id, i})
+		strata[benchmark] = append(strata[benchmark], keyed{sha256.Sum256(text), i})
 	}
 	names := make([]string, 0, len(strata))
 	for name := range strata {
@@ -86,7 +85,7 @@ func pickFrom(n int, label func(int) (benchmark, id string), nonce, window strin
 			continue
 		}
 		slices.SortFunc(tasks, func(a, b keyed) int {
-			return cmp.Or(bytes.Compare(a.key[:], b.key[:]), cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at))
+			return cmp.Or(bytes.Compare(a.key[:], b.key[:]), cmp.Compare(a.at, b.at))
 		})
 		tasks = tasks[:min(perBenchmark, len(tasks))]
 		p.counts = append(p.counts, Count{name, len(tasks)})
