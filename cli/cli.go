@@ -35,7 +35,8 @@ type Env struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Now      func() time.Time
-	Terminal bool // Err is a terminal: progress may be drawn
+	Rand     io.Reader // makes keys
+	Terminal bool      // Err is a terminal: progress may be drawn
 	Version  string
 }
 

@@ -21,6 +21,9 @@ const (
 type Request struct {
 	Path string // ChatPath or CompletionPath
 	Body []byte // JSON, sent as it is
+	// Key, when set, names the exchange: an endpoint that knows the header Idempotency-Key answers a repeated key as before
+	// and charges nothing for it.
+	Key string
 }
 
 // Reply is what came back with status 200.

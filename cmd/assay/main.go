@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"log"
 	"os"
@@ -28,6 +29,7 @@ func run() int {
 	}()
 	return cli.Run(ctx, &cli.Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
+		Rand:     rand.Reader,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Version:  version(),
 	}, os.Args)

@@ -12,11 +12,11 @@ import (
 )
 
 // exchange makes up to Attempts tries within one budget.
-func (c *Client) exchange(parent context.Context, method, path string, body []byte) (llm.Reply, error) {
+func (c *Client) exchange(parent context.Context, method string, r llm.Request) (llm.Reply, error) {
 	ctx, cancel := context.WithTimeout(parent, c.o.Budget)
 	defer cancel()
 	for try := 1; ; try++ {
-		text, f := c.try(ctx, method, path, body)
+		text, f := c.try(ctx, method, r)
 		if f == nil {
 			return llm.Reply{Body: text, Attempts: try}, nil
 		}
@@ -52,19 +52,22 @@ func again(f *llm.Failure) bool {
 	return f.Class == llm.Busy || f.Class == llm.Transport || f.Class == llm.Malformed
 }
 
-func (c *Client) try(ctx context.Context, method, path string, body []byte) ([]byte, *llm.Failure) {
+func (c *Client) try(ctx context.Context, method string, r llm.Request) ([]byte, *llm.Failure) {
 	u := *c.base
-	u.Path += path
+	u.Path += r.Path
 	req := &http.Request{
 		Method: method, URL: &u, Host: c.base.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Accept": {"application/json"}},
 	}
 	if method == http.MethodPost {
 		req.Header["Content-Type"] = []string{"application/json"}
-		req.ContentLength = int64(len(body))
-		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.ContentLength = int64(len(r.Body))
+		req.Body = io.NopCloser(bytes.NewReader(r.Body))
 		// Lets the pool repeat a request on a fresh connection when an idle one was already closed by the other side.
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+	}
+	if r.Key != "" {
+		req.Header["Idempotency-Key"] = []string{r.Key}
 	}
 	if !c.o.Key.IsZero() {
 		req.Header["Authorization"] = []string{"Bearer " + c.o.Key.Reveal()}

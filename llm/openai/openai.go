@@ -145,5 +145,5 @@ func (c *Client) Close() error {
 
 // Send posts the body and returns the reply. See llm.Client.
 func (c *Client) Send(ctx context.Context, r llm.Request) (llm.Reply, error) {
-	return c.exchange(ctx, http.MethodPost, r.Path, r.Body)
+	return c.exchange(ctx, http.MethodPost, r)
 }

@@ -8,12 +8,13 @@ import (
 	"net/http"
 
 	"assay/core/fault"
+	"assay/llm"
 )
 
 // Models returns the names that GET /models lists, in the order of the list. Rows without a name are passed over, and an
 // endpoint that lists none is no error.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
-	r, err := c.exchange(ctx, http.MethodGet, "models", nil)
+	r, err := c.exchange(ctx, http.MethodGet, llm.Request{Path: "models"})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ type Limits struct {
 // Limits asks what the key may still spend. The key's own report must come (else its *llm.Failure, with the status);
 // an account that is not told counts as unknown.
 func (c *Client) Limits(ctx context.Context) (Limits, error) {
-	r, err := c.exchange(ctx, http.MethodGet, "auth/key", nil)
+	r, err := c.exchange(ctx, http.MethodGet, llm.Request{Path: "auth/key"})
 	if err != nil {
 		return Limits{}, err
 	}
@@ -60,7 +61,7 @@ func (c *Client) Limits(ctx context.Context) (Limits, error) {
 		return Limits{}, BadListing.With(fault.Str("path", "auth/key")).Because(err)
 	}
 	l := Limits{LimitRemaining: key.Data.Remaining}
-	r, err = c.exchange(ctx, http.MethodGet, "credits", nil)
+	r, err = c.exchange(ctx, http.MethodGet, llm.Request{Path: "credits"})
 	if err != nil {
 		return l, ctx.Err()
 	}

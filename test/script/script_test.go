@@ -3,6 +3,7 @@ package script_test
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,7 +25,7 @@ func program(name string) func() {
 	return func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		os.Exit(cli.Run(ctx, &cli.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now}, append([]string{name}, os.Args[1:]...)))
+		os.Exit(cli.Run(ctx, &cli.Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now, Rand: rand.Reader}, append([]string{name}, os.Args[1:]...)))
 	}
 }
 

@@ -102,7 +102,7 @@ func (p *player) durable() *run.Durable[episode.Event, episode.Effect] {
 		Uncertain: func(episode.Effect) episode.Event {
 			return episode.Event{Told: episode.Lost, Text: UncertainCall, Now: p.elapsed()}
 		},
-		Lookup: p.lookup,
+		Lookup:      p.lookup,
 		AppendEvent: appendEvent,
 		ParseEvent: func(text []byte) (episode.Event, error) {
 			e, err := parseEvent(text)

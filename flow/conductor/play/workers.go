@@ -24,7 +24,20 @@ type Live struct {
 
 // Call makes the call. What the provider did wrong is the model's outcome; that the key has no money is a refusal.
 func (l Live) Call(ctx context.Context, r worker.Request) (episode.Event, error) {
-	reply, err := l.Client.Send(ctx, llm.Request{Path: llm.ChatPath, Body: r.Body()})
+	return l.call(ctx, "", r)
+}
+
+// Keyed are live workers at an endpoint that knows the header Idempotency-Key: it answers a key that it has seen as before,
+// and charges nothing for it.
+type Keyed struct{ Live }
+
+// CallAs makes the call under an id.
+func (k Keyed) CallAs(ctx context.Context, id string, r worker.Request) (episode.Event, error) {
+	return k.call(ctx, id, r)
+}
+
+func (l Live) call(ctx context.Context, key string, r worker.Request) (episode.Event, error) {
+	reply, err := l.Client.Send(ctx, llm.Request{Path: llm.ChatPath, Body: r.Body(), Key: key})
 	if err != nil {
 		if ctx.Err() != nil {
 			return episode.Event{}, context.Cause(ctx)

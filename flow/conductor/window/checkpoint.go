@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -193,3 +194,32 @@ func (e *episodes) line(i int, buf []byte) ([]byte, error) {
 }
 
 func (e *episodes) close() error { return e.file.Close() }
+
+// armStages reads how far the arms of a window have come.
+func (o *Owner) armStages(n int64) []ArmStage {
+	entries, err := os.ReadDir(o.work(n, "arms"))
+	if err != nil {
+		return nil // none has begun
+	}
+	var out []ArmStage
+	for _, e := range entries {
+		s := ArmStage{Arm: e.Name()}
+		f, err := os.Open(o.work(n, "arms", e.Name(), "episodes"))
+		if err != nil {
+			continue
+		}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, lines.MaxPayload+64)
+		for in.Scan() {
+			_, payload, _ := bytes.Cut(in.Bytes(), []byte{' '})
+			if why, ok := bytes.CutPrefix(payload, []byte(abortedWord)); ok {
+				s.Aborted = string(why)
+			} else if _, _, _, err := parseBrief(payload); err == nil {
+				s.Ended++
+			}
+		}
+		_ = f.Close()
+		out = append(out, s)
+	}
+	return out
+}

@@ -275,4 +275,3 @@ func (l *league) best(id string) string {
 	}
 	return best
 }
-

@@ -132,21 +132,8 @@ func newStage(s Season, w *world.World, gateway string, reference string) (*stag
 	}
 	p, _ := profile.Parse(s.Profile)
 	st := &stage{Season: s, profile: p, world: w}
-	entries := make([]catalog.Entry, len(w.Models))
-	for i, m := range w.Models {
-		entries[i] = catalog.Entry{ID: m.ID, In: m.In, Out: m.Out, Context: m.Context}
-	}
-	var err error
-	if st.snapshot, err = catalog.New(entries, p); err != nil {
-		return nil, fmt.Errorf("freezing the catalog: %w", err)
-	}
-	if st.renderer, err = state.NewRenderer(state.Instructions(), st.snapshot, p); err != nil {
-		return nil, fmt.Errorf("freezing the catalog: %w", err)
-	}
-	for _, t := range w.Tasks {
-		if _, priced := s.Exchange[t.Benchmark]; priced {
-			st.pool = append(st.pool, t.Spec())
-		}
+	if err := st.freeze(); err != nil {
+		return nil, err
 	}
 	for _, name := range []string{s.KingZero, s.Contrast} {
 		if _, err := policy.New(name, "0", st.snapshot); err != nil {
@@ -158,10 +145,31 @@ func newStage(s Season, w *world.World, gateway string, reference string) (*stag
 		Contrast: s.Contrast, GateTasks: s.GateTasks, Duels: s.Duels, Allowance: s.Allowance, Concurrency: s.Concurrency, Gateway: gateway,
 		BurnUID: s.BurnUID, KingZeroUID: s.KingZeroUID, Reference: reference, Genesis: s.Genesis, WindowBlocks: s.WindowBlocks,
 	}
+	var err error
 	if st.digest, err = st.rules.Digest(); err != nil {
 		return nil, fmt.Errorf("writing the rules: %w", err)
 	}
 	return st, st.schedule()
+}
+
+// freeze makes the catalog, the prompts' head and the pool: the tasks of all benchmarks that the exchange names.
+func (st *stage) freeze() (err error) {
+	entries := make([]catalog.Entry, len(st.world.Models))
+	for i, m := range st.world.Models {
+		entries[i] = catalog.Entry{ID: m.ID, In: m.In, Out: m.Out, Context: m.Context}
+	}
+	if st.snapshot, err = catalog.New(entries, st.profile); err != nil {
+		return fmt.Errorf("freezing the catalog: %w", err)
+	}
+	if st.renderer, err = state.NewRenderer(state.Instructions(), st.snapshot, st.profile); err != nil {
+		return fmt.Errorf("freezing the catalog: %w", err)
+	}
+	for _, t := range st.world.Tasks {
+		if _, priced := st.Exchange[t.Benchmark]; priced {
+			st.pool = append(st.pool, t.Spec())
+		}
+	}
+	return nil
 }
 
 // schedule makes the entries of all windows. They are committed before anybody submits.
@@ -191,4 +199,10 @@ func labels(slice []task.Pinned) []score.Task {
 		out[i] = score.Task{ID: t.ID(), Benchmark: t.Benchmark(), Group: t.Group()}
 	}
 	return out
+}
+
+// Reading returns the season's profile: strict where the member says nothing that is known.
+func (s Season) Reading() profile.Profile {
+	p, _ := profile.Parse(s.Profile)
+	return p
 }
