@@ -20,6 +20,9 @@ type Entry struct {
 	// the reference's entries have no room for them, and a compatible entry must keep its digest.
 	Profile            profile.Profile
 	InstructionsDigest string
+	// RulesDigest is the hexadecimal SHA-256 of the published line of rules, which so are fixed before anybody submits. Only a
+	// strict entry has room for it, and a strict window needs it; "" where nothing is judged, as in the dev kit.
+	RulesDigest string
 }
 
 // Object returns the entry as the record that is digested and signed.
@@ -31,6 +34,9 @@ func (e Entry) Object() canon.Object {
 	if e.Profile.Strict() {
 		o["profile"] = e.Profile.String()
 		o["instructions_sha256"] = e.InstructionsDigest
+		if e.RulesDigest != "" {
+			o["rules_sha256"] = e.RulesDigest
+		}
 	}
 	return o
 }
@@ -72,6 +78,9 @@ func entryOf(o canon.Object) (Entry, error) {
 	digests := map[string]*string{"pool_digest": &e.PoolDigest}
 	if e.Profile.Strict() {
 		digests["instructions_sha256"] = &e.InstructionsDigest
+		if _, has := o["rules_sha256"]; has {
+			digests["rules_sha256"] = &e.RulesDigest
+		}
 	}
 	for name, to := range digests {
 		s, _ := o[name].(string)

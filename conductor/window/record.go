@@ -115,8 +115,8 @@ func (b Basis) admit() error {
 	if err != nil || !b.Entry.Profile.Strict() {
 		return err
 	}
-	if _, err := digest.Parse[Record](b.RulesDigest); err != nil {
-		return conductor.NoRules.Because(err)
+	if err := ruled(b.RulesDigest, b.Entry); err != nil {
+		return err
 	}
 	if digest.HexOfBytes([]byte(b.Instructions)) != b.Entry.InstructionsDigest {
 		return conductor.NoRules.With(fault.Str("instructions_sha256", b.Entry.InstructionsDigest))

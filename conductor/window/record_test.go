@@ -43,7 +43,7 @@ func basis(t testing.TB, p profile.Profile) window.Basis {
 	b.Entry = window.Entry{Epoch: 7, PerBenchmark: 4, Minimum: 2, Profile: p}
 	if p.Strict() {
 		b.Instructions, b.RulesDigest = head, digest.HexOfBytes([]byte("rules"))
-		b.Entry.InstructionsDigest = digest.HexOfBytes([]byte(head))
+		b.Entry.InstructionsDigest, b.Entry.RulesDigest = digest.HexOfBytes([]byte(head)), b.RulesDigest
 	}
 	commit(t, &b)
 	return b
@@ -336,6 +336,7 @@ func TestWindowsThatAreNotBuilt(t *testing.T) {
 		{"N14 an unreadable catalog", func(b *window.Basis) { b.Catalog = "nope" }, conductor.BadFrozen, conductor.BadFrozen},
 		{"a catalog beyond the budget", func(b *window.Basis) { b.Catalog = models(t, 3000) }, conductor.CatalogTooLarge, fault.Unknown},
 		{"no rules", func(b *window.Basis) { b.RulesDigest = "" }, conductor.NoRules, fault.Unknown},
+		{"rules that were not committed", func(b *window.Basis) { b.RulesDigest = digest.HexOfBytes([]byte("others")) }, conductor.NoRules, fault.Unknown},
 		{"other instructions", func(b *window.Basis) { b.Instructions += " " }, conductor.NoRules, fault.Unknown},
 		{"an id twice, whether drawn or not", func(b *window.Basis) {
 			b.Pool = append(slices.Clone(b.Pool), task.Spec{ID: "alpha-0", Benchmark: "tiny", Prompt: "x"})

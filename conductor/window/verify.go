@@ -60,7 +60,7 @@ func Verify(r Record, number int64, m Manifest, pool Pool) (Verified, error) {
 	}
 	seen, f := Recycled(tasks, r.Seen)
 	if e.Profile.Strict() {
-		if err := checkStrict(r, tasks, seen, f); err != nil {
+		if err := checkStrict(r, e, tasks, seen, f); err != nil {
 			return Verified{}, err
 		}
 	}
@@ -156,9 +156,9 @@ func drawLines(lines []PoolLine, specs []task.Spec, nonce, window string, e Entr
 }
 
 // checkStrict applies what only a strict record promises; seen and f are what its own list of seen tasks makes of the slice.
-func checkStrict(r Record, tasks []task.Pinned, seen []string, f Freshness) error {
-	if _, err := digest.Parse[Record](r.RulesDigest); err != nil {
-		return conductor.NoRules.Because(err)
+func checkStrict(r Record, e Entry, tasks []task.Pinned, seen []string, f Freshness) error {
+	if err := ruled(r.RulesDigest, e); err != nil {
+		return err
 	}
 	for _, t := range tasks {
 		if err := invited(task.Spec{ID: t.ID(), Prompt: t.Prompt(), Tools: t.Tools()}); err != nil {
@@ -203,3 +203,14 @@ func thaw(frozen string, e Entry) (*catalog.Snapshot, error) {
 }
 
 func characters(b []byte) int { return utf8.RuneCount(b) }
+
+// ruled refuses a strict window whose rules are not the ones that its entry committed before anybody submitted.
+func ruled(rules string, e Entry) error {
+	if _, err := digest.Parse[Record](rules); err != nil {
+		return conductor.NoRules.Because(err)
+	}
+	if rules != e.RulesDigest {
+		return conductor.NoRules.With(fault.Str("committed", e.RulesDigest), fault.Str("here", rules))
+	}
+	return nil
+}

@@ -181,7 +181,7 @@ func (st *stage) schedule() error {
 	for n := int64(1); n <= st.Windows; n++ {
 		st.entries = append(st.entries, window.Entry{
 			Epoch: n, PerBenchmark: st.PerBenchmark, Minimum: st.Minimum, PoolDigest: pool,
-			Profile: st.profile, InstructionsDigest: state.InstructionsDigest(state.Instructions()),
+			Profile: st.profile, InstructionsDigest: state.InstructionsDigest(state.Instructions()), RulesDigest: st.digest,
 		})
 	}
 	st.manifest, err = window.NewManifest(st.entries)
