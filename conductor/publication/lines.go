@@ -115,7 +115,12 @@ type Task struct {
 
 // TaskOf writes a pinned task down.
 func TaskOf(t task.Pinned) Task {
-	return Task{ID: t.ID(), Benchmark: t.Benchmark(), Prompt: t.Prompt(), Tools: append([]string{}, t.Tools()...), Group: t.Group()}
+	return TaskOfSpec(task.Spec{ID: t.ID(), Benchmark: t.Benchmark(), Prompt: t.Prompt(), Tools: t.Tools(), Group: t.Group()})
+}
+
+// TaskOfSpec writes a task down.
+func TaskOfSpec(t task.Spec) Task {
+	return Task{ID: t.ID, Benchmark: t.Benchmark, Prompt: t.Prompt, Tools: append([]string{}, t.Tools...), Group: t.Group}
 }
 
 // Spec returns the task.

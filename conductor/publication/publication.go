@@ -6,7 +6,7 @@
 //	window/3/record.json                 the window record, in the owner's envelope: there before any arm runs
 //	window/3/rules.json                  what the window is played and judged under
 //	window/3/catalog.jsonl               where the catalog came from, and every row that was dropped
-//	window/3/pool/000000.jsonl           every task of the pool, its statement as a digest
+//	window/3/pool/000000.jsonl           every task of the pool, its statement as a digest (compat: the statement)
 //	window/3/tasks/000000.jsonl          the slice, with statements, in its order
 //	window/3/arms/king/arm.json          who played
 //	window/3/arms/king/000000.jsonl      the arm's traces, in the slice's order

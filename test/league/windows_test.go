@@ -70,4 +70,7 @@ func TestThreeWindowsWithACrownChange(t *testing.T) {
 	if status.Published != 3 {
 		t.Errorf("status says %d", status.Published)
 	}
+	if keep := os.Getenv("LEAGUE_KEEP"); keep != "" { // to look at the publication by hand
+		must(t, os.CopyFS(keep, os.DirFS(filepath.Join(s.dir, "owner", "public"))))
+	}
 }

@@ -298,15 +298,23 @@ func (o *Owner) publishOpening(ctx context.Context, d *drawn) error {
 	return b.Append(ctx, d.Base)
 }
 
+// poolLines yields the pool: digests of statements in a strict window, the statements themselves in a compat one, whose pool
+// digest is over them.
 func (o *Owner) poolLines() func(func([]byte, error) bool) {
 	lines := make([]window.PoolLine, len(o.pool))
+	specs := make(map[string]task.Spec, len(o.pool))
 	for i, s := range o.pool {
 		lines[i] = window.LineOf(s)
+		specs[lines[i].String()] = s
 	}
 	return func(yield func([]byte, error) bool) {
 		var buf []byte
 		for _, l := range window.SortPool(lines) {
-			if buf = l.Append(buf[:0]); !yield(buf, nil) {
+			var err error
+			if buf = l.Append(buf[:0]); !o.profile.Strict() {
+				buf, err = canon.Marshal(publication.TaskOfSpec(specs[string(buf)]))
+			}
+			if !yield(buf, err) {
 				return
 			}
 		}
