@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"assay/conductor/policy"
@@ -70,7 +71,25 @@ func TestThreeWindowsWithACrownChange(t *testing.T) {
 	if status.Published != 3 {
 		t.Errorf("status says %d", status.Published)
 	}
+	s.auditLarge()
 	if keep := os.Getenv("LEAGUE_KEEP"); keep != "" { // to look at the publication by hand
 		must(t, os.CopyFS(keep, os.DirFS(filepath.Join(s.dir, "owner", "public"))))
 	}
+}
+
+// auditLarge audits the three windows by the real command and by the bit: one bit of every byte of every line is held against the
+// log, and whole audits meet a sample of flips in all files.
+func (s *stage) auditLarge() {
+	t := s.t.(*testing.T)
+	out := s.must("conductor", "audit", "owner/public", "--key", pinned(t).String())
+	if !strings.HasPrefix(out, "HOLDS under ") {
+		t.Error(out)
+	}
+	files := publicationOf(t, s.dir)
+	t.Logf("%d flips in lines of %d bytes are not what the log holds", everyByte(t, files), size(files))
+	stride := size(files) / 60
+	if testing.Short() {
+		stride *= 10
+	}
+	t.Logf("%d whole audits refused a flip and named its file and record", everyBit(t, files, []uint{3}, stride))
 }
