@@ -18,11 +18,20 @@ import (
 
 var errNotRecorded = errors.New("the exchange is fitted on recorded outcomes, and the world has none: name a file with the exchange")
 
+// References lists the policies that a season is fitted on.
+func References() []string { return []string{policy.Cheapest, policy.Strongest, policy.Cascade} }
+
 // Fit settles a season on a world's recorded outcomes: which of the reference policies reigns at first, and at what rate
 // quality is bought. Only the named benchmarks are played; none names all.
 func Fit(ctx context.Context, s Season, w *world.World, benchmarks []string, now func() time.Time) (Season, error) {
+	s, _, err := FitArms(ctx, s, w, benchmarks, now)
+	return s, err
+}
+
+// FitArms is Fit, and returns the reference policies' rows besides.
+func FitArms(ctx context.Context, s Season, w *world.World, benchmarks []string, now func() time.Time) (Season, map[string][]score.Row, error) {
 	if !w.Recorded() {
-		return s, errNotRecorded
+		return s, nil, errNotRecorded
 	}
 	s.Exchange = map[string]publication.Rate{}
 	for _, t := range w.Tasks {
@@ -32,19 +41,20 @@ func Fit(ctx context.Context, s Season, w *world.World, benchmarks []string, now
 	}
 	st := &stage{Season: s, profile: s.Reading(), world: w}
 	if err := st.freeze(); err != nil {
-		return s, err
+		return s, nil, err
 	}
 	slice, err := window.Slice("fit", st.pool)
 	if err != nil {
-		return s, fmt.Errorf("taking the tasks: %w", err)
+		return s, nil, fmt.Errorf("taking the tasks: %w", err)
 	}
 	arms := map[string][]score.Row{}
-	for _, name := range []string{policy.Cheapest, policy.Strongest, policy.Cascade} {
+	for _, name := range References() {
 		if arms[name], err = st.reference(ctx, name, slice, now); err != nil {
-			return s, fmt.Errorf("playing %s: %w", name, err)
+			return s, nil, fmt.Errorf("playing %s: %w", name, err)
 		}
 	}
-	return FitSeason(s, arms)
+	s, err = FitSeason(s, arms)
+	return s, arms, err
 }
 
 // reference plays a reference policy on recorded outcomes.

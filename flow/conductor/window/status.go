@@ -80,4 +80,3 @@ func (o *Owner) Status(ctx context.Context) (*Status, error) {
 	s.OpensAt, err = o.calendar().Opens(next)
 	return s, err
 }
-
