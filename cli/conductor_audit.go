@@ -165,6 +165,9 @@ func auditText(w io.Writer, r *audit.Report) error {
 	fmt.Fprintf(&b, "log          %d leaves, root %s\n", r.Size, r.Root)
 	fmt.Fprintf(&b, "recomputed   %d windows, %d arms, %d episodes, %d steps, %d requests, %d receipts\n",
 		len(r.Windows), r.Arms, r.Episodes, r.Steps, r.Requests, r.Receipts)
+	if r.Schedule != "" {
+		fmt.Fprintf(&b, "schedule     root %s: the chain must hold it since before the first submission\n", r.Schedule)
+	}
 	for _, v := range r.Windows {
 		switch {
 		case !v.Revealed:
@@ -174,6 +177,7 @@ func auditText(w io.Writer, r *audit.Report) error {
 		default:
 			fmt.Fprintf(&b, "window %-5d %d tasks, %d arms, the king stays\n", v.Window, v.Tasks, len(v.Arms))
 		}
+		fmt.Fprintf(&b, "             nonce %s: must be the hash of the chain's block %d\n", v.Nonce, v.Block)
 		for _, n := range v.Notes {
 			fmt.Fprintf(&b, "             %s\n", n)
 		}

@@ -6,7 +6,9 @@ import (
 
 	"assay/conductor"
 	"assay/conductor/ending"
+	"assay/conductor/episode"
 	"assay/conductor/outcome"
+	"assay/conductor/policy"
 	"assay/conductor/publication"
 	"assay/conductor/receipt"
 	"assay/conductor/round"
@@ -26,6 +28,9 @@ type armAudit struct {
 	duel     string
 	slots    []task.Pinned
 	excluded map[string]bool
+	policy   *policy.Policy // nil for a submission: what a policy says follows from the prompt
+	tasks    int            // lines of traces
+	aborted  bool
 	dir      string
 	receipts string // folder
 }
@@ -33,10 +38,15 @@ type armAudit struct {
 // chunkResult is what one file of traces came to.
 type chunkResult struct {
 	episodes []trace.Episode
-	receipts []receipt.Receipt
+	sums     receipt.Sums
+	receipts int
 	requests int64
+	beyond   []pair // of an arm that was given up: what episodes bought that never ended
 	err      error
 }
+
+// pair is a task and a model that was asked.
+type pair struct{ task, model string }
 
 // played recomputes an arm and returns what the window's machine is told of it.
 func (a *auditor) played(w *opened, arm round.Arm, ownKey bool) (round.Event, error) {
@@ -54,22 +64,31 @@ func (a *auditor) played(w *opened, arm round.Arm, ownKey bool) (round.Event, er
 	if err != nil {
 		return round.Event{}, err
 	}
+	if arm.Policy != "" {
+		if p.policy, err = policy.New(arm.Policy, w.record.Nonce, w.renderer.Snapshot()); err != nil {
+			return round.Event{}, find(path.Join(w.dir, publication.RulesFile), 1, err)
+		}
+	}
+	p.tasks, p.aborted = who.Tasks, who.Aborted != ""
 	t := round.Tally{Arm: arm.Name}
-	var all []receipt.Receipt
-	err = p.chunks(who.Tasks, func(first int, c chunkResult) error {
+	var all receipt.Sums
+	err = p.chunks(func(first int, c chunkResult) error {
 		for i, e := range c.episodes {
 			file, number := publication.Numbered(p.dir, first+i), (first+i)%publication.Chunk+1
 			if err := t.Add(e, p.slots[first+i].Group()); err != nil {
 				return find(file, number, err)
 			}
-			if err := p.draws(e); err != nil {
+			if err := p.draws(first+i, e); err != nil {
 				return find(file, number, err)
 			}
 			a.report.Steps += int64(len(e.Steps))
 		}
-		all = append(all, c.receipts...)
+		all = plus(all, c.sums)
+		for _, b := range c.beyond {
+			w.beyond[b] = true
+		}
 		a.report.Episodes += int64(len(c.episodes))
-		a.report.Receipts += int64(len(c.receipts))
+		a.report.Receipts += int64(c.receipts)
 		a.report.Requests += c.requests
 		if a.Progress != nil {
 			a.Progress(a.report.Counts)
@@ -87,16 +106,24 @@ func (a *auditor) played(w *opened, arm round.Arm, ownKey bool) (round.Event, er
 		w.hits[k] = true
 	}
 	a.report.Arms++
-	return t.Played(arm, p.duel, ownKey, p.audited(t.Spent, all), who.Aborted), nil
+	return t.Played(arm, p.duel, ownKey, audited(t.Spent, all), who.Aborted), nil
 }
 
-// audited sums the receipts up. Every one of them was held against its call before, so only a sum can still be wrong.
-func (p *armAudit) audited(recorded money.Pico, all []receipt.Receipt) receipt.Audited {
-	s := receipt.Sum(all)
-	if s.Metered == recorded {
-		return receipt.Audited{Sums: s, At: -1, Recorded: recorded}
+// audited says what an audit of the receipts finds. Every one of them was held against its call before, so only their sum can
+// still be wrong.
+func audited(recorded money.Pico, s receipt.Sums) receipt.Audited {
+	out := receipt.Audited{Sums: s, At: -1, Recorded: recorded}
+	if s.Metered != recorded {
+		out.Reason = receipt.NotMetered
 	}
-	return receipt.Audit(receipt.Account{Duel: p.duel, Hotkey: p.arm.Hotkey, Key: p.w.gateway, Recorded: recorded}, all)
+	return out
+}
+
+// plus adds the sums of two files of receipts, which share no delegate.
+func plus(a, b receipt.Sums) receipt.Sums {
+	return receipt.Sums{
+		Metered: a.Metered.Plus(b.Metered), Provider: a.Provider.Plus(b.Provider), Calls: a.Calls + b.Calls, Hits: a.Hits + b.Hits, Fills: a.Fills + b.Fills,
+	}
 }
 
 // who checks who is said to have played the arm.
@@ -125,10 +152,13 @@ func (p *armAudit) who() (publication.Arm, error) {
 }
 
 // chunks recomputes the files of traces, as many at a time as there are workers, and hands them over in order.
-func (p *armAudit) chunks(n int, each func(first int, c chunkResult) error) error {
-	files := (n + publication.Chunk - 1) / publication.Chunk
+func (p *armAudit) chunks(each func(first int, c chunkResult) error) error {
+	files := (p.tasks + publication.Chunk - 1) / publication.Chunk
 	if err := p.holds(p.dir, files+1); err != nil {
 		return err
+	}
+	if p.aborted { // receipts of episodes that never ended may stand behind the last trace
+		files = (len(p.slots) + publication.Chunk - 1) / publication.Chunk
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -146,7 +176,7 @@ func (p *armAudit) chunks(n int, each func(first int, c chunkResult) error) erro
 			case <-stop:
 				return
 			}
-			wg.Go(func() { results[i] <- p.chunkOf(i*publication.Chunk, min(n, (i+1)*publication.Chunk)) })
+			wg.Go(func() { results[i] <- p.chunkOf(i * publication.Chunk) })
 		}
 	})
 	found := 0
@@ -156,7 +186,7 @@ func (p *armAudit) chunks(n int, each func(first int, c chunkResult) error) erro
 		if c.err != nil {
 			return c.err
 		}
-		if len(c.receipts) > 0 {
+		if c.receipts > 0 {
 			found++
 		}
 		if err := each(i*publication.Chunk, c); err != nil {
@@ -166,9 +196,10 @@ func (p *armAudit) chunks(n int, each func(first int, c chunkResult) error) erro
 	return p.holds(p.receipts, found)
 }
 
-// chunkOf recomputes the episodes from first up to end, which stand in one file.
-func (p *armAudit) chunkOf(first, end int) chunkResult {
+// chunkOf recomputes the episodes from first on that stand in one file.
+func (p *armAudit) chunkOf(first int) chunkResult {
 	var c chunkResult
+	end := max(first, min(p.tasks, first+publication.Chunk))
 	file := publication.Numbered(p.dir, first)
 	lines, err := p.chunk(file)
 	if err != nil {
@@ -194,7 +225,13 @@ func (p *armAudit) chunkOf(first, end int) chunkResult {
 		c.requests += n
 		c.episodes = append(c.episodes, e)
 	}
-	c.receipts, c.err = book.rest()
+	if p.aborted {
+		if c.beyond, err = book.beyond(p); err != nil {
+			return chunkResult{err: err}
+		}
+	}
+	taken, err := book.rest()
+	c.sums, c.receipts, c.err = receipt.Sum(taken), len(taken), err
 	return c
 }
 
@@ -211,7 +248,7 @@ func (p *armAudit) episode(i int, e trace.Episode, book *book, buf *[]byte, line
 	if err != nil {
 		return 0, err
 	}
-	r := replay{w: p.w, task: t, trace: e, receipts: paid}
+	r := replay{w: p.w, task: t, trace: e, receipts: paid, policy: p.policy}
 	if *buf, err = r.again((*buf)[:0]); err != nil {
 		return 0, err
 	}
@@ -267,7 +304,7 @@ func (p *armAudit) paid(i int, t task.Pinned, e trace.Episode, book *book) ([][]
 }
 
 // draws holds an episode's delegates against the window's draws: the first buyer fills one, all others are served the same.
-func (p *armAudit) draws(e trace.Episode) error {
+func (p *armAudit) draws(place int, e trace.Episode) error {
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		if s.Model == "" || s.Refused || s.Lost {
@@ -276,6 +313,8 @@ func (p *armAudit) draws(e trace.Episode) error {
 		k := outcome.Key{Task: e.TaskID, Model: s.Model, Attempt: s.Attempt}
 		f, there := p.w.fills[k]
 		switch {
+		case s.Replayed && !there && p.w.beyond[pair{k.Task, k.Model}]: // its buyer's episode never ended
+			p.w.fills[k] = fillOf("an arm that was given up", s)
 		case s.Replayed != there:
 			return Differs.With(fault.Str("record", "who bought a draw"), fault.Str("model", s.Model))
 		case there && !f.same(s):
@@ -284,10 +323,29 @@ func (p *armAudit) draws(e trace.Episode) error {
 			if p.w.digests[k] == "" {
 				return Missing.With(fault.Str("record", "the digest of an outcome row"), fault.Str("model", s.Model))
 			}
+			if err := p.failedRow(k, receipt.Place{Duel: p.duel, Episode: place, Step: i}, s); err != nil {
+				return err
+			}
 			p.w.fills[k] = fillOf(p.arm.Name, s)
 		}
 	}
 	return nil
+}
+
+// failedRow makes the row of a failed delegate again, which has no answer and so is published whole.
+func (p *armAudit) failedRow(k outcome.Key, at receipt.Place, s *episode.Step) error {
+	if !s.Failed {
+		return nil
+	}
+	row := *rowOf(s)
+	for at.Call = range len(s.Observations) + 1 {
+		row.ReceiptIDs = append(row.ReceiptIDs, at.String())
+	}
+	again, err := outcome.Digest(k, row)
+	if err == nil && again != p.w.digests[k] {
+		err = Differs.With(fault.Str("record", "the digest of a failed delegate's row"), fault.Str("follows", again), fault.Str("published", p.w.digests[k]))
+	}
+	return err
 }
 
 // tail checks that what was cut off is a tail of one kind, and that an arm was given up as futile only when it was.

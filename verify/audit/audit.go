@@ -14,12 +14,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
 
 	"assay/conductor/publication"
 	"assay/conductor/round"
+	"assay/conductor/window"
 	"assay/core/canon"
 	"assay/core/fault"
 	"assay/core/sign"
@@ -99,7 +101,7 @@ func excerpt(b []byte, at int) string {
 type Options struct {
 	Workers  int // at a time; as many as there are processors by default
 	Progress func(done Counts)
-	each     func(Request) error
+	tells    func(Request) error
 	Only     int64 // audit only this window's arms and reveal; the log and all records are read all the same
 }
 
@@ -114,6 +116,7 @@ type Report struct {
 	Key      string
 	Size     int64 // of the log
 	Root     string
+	Schedule string // root of the schedule, which the chain holds since before anybody submitted; "" without windows
 	Windows  []WindowReport
 	Attested []string // what the publication says and nobody can recompute
 }
@@ -121,6 +124,8 @@ type Report struct {
 // WindowReport is one window.
 type WindowReport struct {
 	Window   int64
+	Nonce    string // hash of the chain's block
+	Block    int64  // number of that block
 	Revealed bool
 	Tasks    int
 	Arms     []string
@@ -161,6 +166,7 @@ type auditor struct {
 	fsys   fs.FS
 	key    tlog.VerifierKey
 	report *Report
+	order  []string // files in the order in which the log names them
 }
 
 // keyFile checks that the publication names the pinned key.
@@ -223,31 +229,62 @@ func (a *auditor) numbers() ([]int64, error) {
 // windows audits every window in turn.
 func (a *auditor) windows() error {
 	numbers, err := a.numbers()
-	if err != nil || len(numbers) == 0 {
+	if err != nil {
 		return err
+	}
+	if a.Only != 0 && !slices.Contains(numbers, a.Only) {
+		return find(publication.WindowDir(a.Only), 0, NotFound.With(fault.Int("window", a.Only)))
+	}
+	if len(numbers) == 0 {
+		return a.inOrder(nil)
 	}
 	schedule, err := a.schedule()
 	if err != nil {
 		return err
 	}
-	var last *round.Reveal
+	a.report.Schedule = schedule.Root
+	last, reveals, err := a.each(numbers, schedule)
+	if err != nil {
+		return err
+	}
+	if err := a.inOrder(reveals); err != nil {
+		return err
+	}
+	return a.latest(last)
+}
+
+// each audits the windows. Only the last one may still wait for its reveal.
+func (a *auditor) each(numbers []int64, schedule window.Manifest) (last *round.Reveal, reveals []revealedWindow, err error) {
 	var revealed []string
-	for _, n := range numbers {
+	for i, n := range numbers {
 		w, err := a.openWindow(n, schedule, revealed)
 		if err != nil {
-			return err
+			return nil, nil, err
+		}
+		if i > 0 && n != numbers[i-1]+1 {
+			w.notes = append(w.notes, fmt.Sprintf("no window was held between %d and %d", numbers[i-1], n))
 		}
 		revealed = append(revealed, w.record.TaskIDs...)
 		r, err := a.window(w, last)
 		if err != nil {
-			return err
+			return nil, nil, err
+		}
+		if r == nil && i < len(numbers)-1 {
+			return nil, nil, find(path.Join(w.dir, publication.RevealFile), 0, Missing.With(fault.Str("why", "a later window was opened")))
 		}
 		if r != nil {
 			last = r
 		}
+		reveals = append(reveals, revealedWindow{w.dir, r})
 		a.report.Counts.Windows++
 	}
-	return a.latest(last)
+	return last, reveals, nil
+}
+
+// revealedWindow is a window and its reveal, nil where it waits for it.
+type revealedWindow struct {
+	dir    string
+	reveal *round.Reveal
 }
 
 // latest checks the pointer to the newest window.

@@ -3,6 +3,7 @@ package audit
 import (
 	"assay/conductor/episode"
 	"assay/conductor/outcome"
+	"assay/conductor/publication"
 	"assay/conductor/receipt"
 	"assay/conductor/worker"
 	"assay/core/fault"
@@ -57,6 +58,10 @@ func (b *book) wrong(r receipt.Receipt, at receipt.Place, p *armAudit, req worke
 		return "the outcome row that was served"
 	case s.Replayed && r.Cost != s.Cost:
 		return "what a draw cost"
+	case s.Replayed && (r.TokensIn != s.TokensIn || r.TokensOut != s.TokensOut || r.ServedModel != s.Served || r.Provider != s.Provider || r.Failed != s.Failed):
+		return "what a draw gave"
+	case last && r.Failed && (s.Replayed || s.Failure != episode.OtherModel) && r.ResponseHash != receipt.TextHash(s.Failure):
+		return "the failure's digest"
 	case last && !s.Replayed && r.Failed != (s.Failed && s.Failure != episode.OtherModel):
 		return "whether a call failed"
 	case !last && r.Failed:
@@ -65,6 +70,30 @@ func (b *book) wrong(r receipt.Receipt, at receipt.Place, p *armAudit, req worke
 		return "the gateway's signature"
 	}
 	return ""
+}
+
+// beyond takes the receipts of episodes that never ended, in an arm that was given up: their traces are not published, and
+// what they bought may be served to later arms.
+func (b *book) beyond(p *armAudit) ([]pair, error) {
+	var out []pair
+	var before receipt.Place
+	for ; b.at < len(b.lines); b.at++ {
+		r, err := receipt.Parse(b.lines[b.at])
+		if err != nil {
+			return nil, find(b.file, b.at+1, err)
+		}
+		at, err := receipt.ParsePlace(r.CallID)
+		if err != nil {
+			return nil, find(b.file, b.at+1, err)
+		}
+		misplaced := at.Duel != p.duel || r.Duel != p.duel || r.Hotkey != p.arm.Hotkey || at.Episode < p.tasks || at.Episode >= len(p.slots)
+		if misplaced || publication.Numbered(p.receipts, at.Episode) != b.file || len(out) > 0 && before.Compare(at) >= 0 || !r.Signed(p.w.gateway) {
+			return nil, find(b.file, b.at+1, Stray.With(fault.Str("call_id", r.CallID)))
+		}
+		out, before = append(out, pair{p.slots[at.Episode].ID(), r.Model}), at
+		b.taken = append(b.taken, r)
+	}
+	return out, nil
 }
 
 // rest refuses receipts that no call has.

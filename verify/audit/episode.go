@@ -8,6 +8,7 @@ import (
 	"assay/conductor/ending"
 	"assay/conductor/episode"
 	"assay/conductor/outcome"
+	"assay/conductor/policy"
 	"assay/conductor/reading"
 	"assay/conductor/receipt"
 	"assay/conductor/task"
@@ -23,6 +24,7 @@ type replay struct {
 	task     task.Pinned
 	trace    trace.Episode
 	receipts [][]receipt.Receipt // by step, in the order of calls
+	policy   *policy.Policy      // nil for a submission
 	machine  *episode.Machine
 }
 
@@ -62,10 +64,8 @@ func (r *replay) unplayed() (*episode.Result, error) {
 	switch r.trace.Ending {
 	case ending.DuelWallClock, ending.BudgetExhausted, ending.Futile, ending.Excluded:
 		return episode.Zeroed(r.task, r.trace.Ending), nil
-	case ending.WallClock: // the clock had passed before the first turn
-		return episode.Zeroed(r.task, ending.WallClock), nil
 	}
-	return nil, errStep
+	return nil, errStep // an episode's own clock begins with it, so that its first turn is always asked for
 }
 
 // cutOff ends an episode that the clock or the allowance cut off before a further turn; nobody can recompute which.
@@ -106,6 +106,9 @@ func (r *replay) settle(m *episode.Result) (*episode.Result, error) {
 func (r *replay) event(do episode.Effect, s *episode.Step) (episode.Event, error) {
 	switch do.Do {
 	case episode.Ask:
+		if r.policy != nil && r.policy.Turn(do.Prompt) != s.Raw {
+			return episode.Event{}, Differs.With(fault.Str("record", "what a reference policy says"), fault.Str("follows", r.policy.Turn(do.Prompt)))
+		}
 		return r.turn(s)
 	case episode.Call:
 		return r.call(do, s)

@@ -39,6 +39,7 @@ func (a *auditor) log() error {
 		return err
 	}
 	c := signed.Checkpoint()
+	a.order = w.order
 	a.report.Size, a.report.Root = c.Size, fmt.Sprintf("%x", c.Root[:])
 	return a.strays(w.seen)
 }
@@ -62,6 +63,7 @@ func (a *auditor) strays(seen map[string]bool) error {
 type walker struct {
 	fsys  fs.FS
 	seen  map[string]bool
+	order []string
 	path  string
 	line  int // of the last leaf
 	file  fs.File
@@ -107,6 +109,7 @@ func (w *walker) next(index int64, path string) error {
 	if err != nil {
 		return find(path, 0, Missing.Because(err))
 	}
+	w.order = append(w.order, path)
 	w.seen[path], w.path, w.line, w.file = true, path, 0, f
 	if w.in == nil {
 		w.in = bufio.NewReaderSize(f, 1<<16)

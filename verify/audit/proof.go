@@ -8,6 +8,7 @@ import (
 
 	"assay/conductor"
 	"assay/conductor/outcome"
+	"assay/conductor/policy"
 	"assay/conductor/publication"
 	"assay/conductor/receipt"
 	"assay/conductor/round"
@@ -199,7 +200,7 @@ func CheckProof(text []byte, key tlog.VerifierKey) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.V != 1 || len(p.Lines) < 5 {
+	if p.V != 1 || len(p.Lines) < 5 || p.Episode < 0 || p.Arm != path.Base(p.Arm) {
 		return nil, BadProof.With(fault.Str("why", "lines are missing"))
 	}
 	for _, l := range p.Lines {
@@ -267,6 +268,11 @@ func (p *Proof) episode(key tlog.VerifierKey) ([]Step, error) {
 		return nil, err
 	}
 	r := replay{w: w, task: t, trace: e, receipts: paid}
+	if arm.Policy != "" {
+		if r.policy, err = policy.New(arm.Policy, w.record.Nonce, w.renderer.Snapshot()); err != nil {
+			return nil, find(p.Lines[3].File, 1, err)
+		}
+	}
 	again, err := r.again(nil)
 	if err != nil {
 		return nil, find(p.Lines[4].File, at, err)
@@ -306,7 +312,10 @@ func (p *Proof) window(key tlog.VerifierKey) (*opened, error) {
 		return nil, find(p.Lines[1].File, 1, err)
 	}
 	digest, err := w.rules.Digest()
-	if err != nil || w.profile.Strict() && digest != w.record.RulesDigest || w.record.Epoch != p.Window {
+	if err == nil && w.profile.Strict() && state.InstructionsDigest(w.rules.Instructions) != w.entry.InstructionsDigest {
+		err = conductor.NotPinned.With()
+	}
+	if err != nil || w.profile.Strict() && (digest != w.record.RulesDigest || digest != w.entry.RulesDigest) || w.record.Epoch != p.Window {
 		return nil, find(p.Lines[1].File, 1, conductor.NoRules.Because(err))
 	}
 	if w.gateway, err = sign.ParseKey(w.rules.Gateway); err != nil {
@@ -329,6 +338,9 @@ func (p *Proof) played(w *opened) (arm publication.Arm, t task.Pinned, e trace.E
 	}
 	if err := publication.Parse(p.Lines[3].File, 1, line, &arm); err != nil {
 		return arm, t, e, err
+	}
+	if arm.Name != p.Arm || arm.Duel != (receipt.Duel{Window: p.Window, Arm: p.Arm, Attempt: 1}).String() || p.Episode >= arm.Tasks {
+		return arm, t, e, find(p.Lines[3].File, 1, Differs.With(fault.Str("record", "who played the arm")))
 	}
 	line, err = p.place(4, publication.Numbered(armDir, p.Episode), p.Episode%publication.Chunk+1)
 	if err != nil {

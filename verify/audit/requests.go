@@ -22,7 +22,7 @@ type Request struct {
 // Requests audits a publication and hands over the body of every worker request, in no particular order.
 func Requests(fsys fs.FS, key tlog.VerifierKey, o Options, each func(Request) error) error {
 	var mu sync.Mutex
-	o.each = func(r Request) error {
+	o.tells = func(r Request) error {
 		mu.Lock()
 		defer mu.Unlock()
 		return each(r)
@@ -33,7 +33,7 @@ func Requests(fsys fs.FS, key tlog.VerifierKey, o Options, each func(Request) er
 
 // tell hands over the requests of one delegate; calls is how many were made.
 func (p *armAudit) tell(episode, step, calls int, req worker.Request, seen func(worker.Request, int) worker.Request) error {
-	if p.each == nil {
+	if p.tells == nil {
 		return nil
 	}
 	for c := range calls {
@@ -41,7 +41,7 @@ func (p *armAudit) tell(episode, step, calls int, req worker.Request, seen func(
 			req = seen(req, c-1)
 		}
 		r := Request{Window: p.w.number, Arm: p.arm.Name, Episode: episode, Step: step, Call: c, Model: req.Model().String(), Body: req.Body()}
-		if err := p.each(r); err != nil {
+		if err := p.tells(r); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,7 @@ type opened struct {
 	digests map[outcome.Key]string
 	draws   round.Table
 	hits    map[outcome.Key]bool
+	beyond  map[pair]bool // bought by episodes that never ended
 }
 
 // schedule reads the schedule of all windows.
@@ -58,6 +59,7 @@ func (a *auditor) schedule() (window.Manifest, error) {
 func (a *auditor) openWindow(n int64, schedule window.Manifest, revealed []string) (*opened, error) {
 	w := &opened{
 		number: n, dir: publication.WindowDir(n), fills: map[outcome.Key]fill{}, digests: map[outcome.Key]string{}, hits: map[outcome.Key]bool{},
+		beyond: map[pair]bool{},
 	}
 	file := path.Join(w.dir, publication.RecordFile)
 	object, err := a.open(file)
@@ -162,6 +164,9 @@ func (a *auditor) prompts(w *opened, v window.Verified) (*state.Renderer, error)
 	if err := publication.Parse(file, 1, line, &w.rules); err != nil {
 		return nil, find(file, 1, err)
 	}
+	if w.rules.V != publication.Version {
+		return nil, find(file, 1, Differs.With(fault.Str("record", "the version of the rules")))
+	}
 	digest, err := w.rules.Digest()
 	if err != nil {
 		return nil, find(file, 1, err)
@@ -223,7 +228,7 @@ func (a *auditor) catalog(w *opened) error {
 			return find(file, i+2, err)
 		}
 	}
-	if source.Dropped != len(lines)-1 {
+	if source.V != publication.Version || source.Dropped != len(lines)-1 {
 		return find(file, 1, Differs.With(fault.Str("record", "the number of dropped rows")))
 	}
 	return nil
