@@ -276,3 +276,15 @@ func TestNobodyChallenges(t *testing.T) {
 func near(got, want float64) bool {
 	return math.Abs(got-want) <= 1e-12*math.Max(1, math.Abs(want))
 }
+
+// Fault 71: too many void tasks void the duel.
+func TestFault71_TooManyVoidTasks(t *testing.T) {
+	for _, c := range []struct {
+		void, tasks int
+		want        bool
+	}{{0, 40, false}, {10, 40, false}, {11, 40, true}, {1, 3, true}, {0, 0, false}} {
+		if got := reign.TooVoid(c.void, c.tasks); got != c.want {
+			t.Errorf("%d of %d: %v", c.void, c.tasks, got)
+		}
+	}
+}

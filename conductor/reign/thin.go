@@ -13,6 +13,13 @@ func KingTooThin(king []score.Row) bool { return cutOff(king, ending.DuelWallClo
 // the window's duels stand.
 func KingUnfunded(king []score.Row) bool { return cutOff(king, ending.BudgetExhausted) }
 
+// MaxVoid is the share of its tasks that an arm may find void, by graders, served models or lost calls, before it says
+// nothing any more: what is left of the slice could be won by luck, and whoever can break graders could choose it.
+const MaxVoid = 0.25
+
+// TooVoid reports whether an arm voided more than it may. Then it is not judged, and what it voided stays in the other arms.
+func TooVoid(void, tasks int) bool { return float64(void) > MaxVoid*float64(tasks) }
+
 // cutOff reports whether more than half of the rows ended that way.
 func cutOff(rows []score.Row, how ending.Ending) bool {
 	n := 0

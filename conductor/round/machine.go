@@ -182,6 +182,9 @@ func (m *Machine) deferAll(why string) {
 func (m *Machine) gateArm(a Arm, e Event) error {
 	m.keep(a, e)
 	switch {
+	case reign.TooVoid(len(e.Voids), len(m.set.Gate)):
+		m.deferAll(tooVoid(e, len(m.set.Gate)))
+		return nil
 	case e.Told == Aborted:
 		m.deferAll("a reference arm could not be played: " + e.Detail)
 		return nil
@@ -263,6 +266,9 @@ func (m *Machine) kingArm(a Arm, e Event) error {
 	m.keep(a, e)
 	m.kingRows = e.Rows
 	switch {
+	case reign.TooVoid(len(e.Voids), len(m.set.Tasks)):
+		m.deferAll(tooVoid(e, len(m.set.Tasks)))
+		return nil
 	case e.Told == Aborted:
 		m.deferAll("the king's arm could not be played: " + e.Detail)
 		return nil
@@ -314,9 +320,16 @@ func (m *Machine) nextChallenger() {
 }
 
 func (m *Machine) challengerArm(a Arm, e Event) {
-	m.keep(a, e)
 	p := &m.places[m.next]
 	p.rows, p.metering = e.Rows, e.Metering
+	if reign.TooVoid(len(e.Voids), len(m.set.Tasks)) {
+		p.Status, p.Detail, p.rows = submission.Deferred, tooVoid(e, len(m.set.Tasks)), nil
+		e.Voids = nil // they say more about this arm than about the tasks
+		m.keep(a, e)
+		m.nextChallenger()
+		return
+	}
+	m.keep(a, e)
 	switch {
 	case e.Told == Aborted:
 		p.Status, p.Detail, p.rows = submission.Deferred, "the arm could not be played: "+e.Detail, nil
@@ -326,6 +339,10 @@ func (m *Machine) challengerArm(a Arm, e Event) {
 		p.Status, p.Detail, p.rows = submission.Deferred, "the arm reached no worker: it spent nothing", nil
 	}
 	m.nextChallenger()
+}
+
+func tooVoid(e Event, tasks int) string {
+	return fmt.Sprintf("%d of the arm's %d tasks are void: too many to judge what is left", len(e.Voids), tasks)
 }
 
 // Futile reports whether an arm can no longer exceed the king's final by the margin, given the rows of the first tasks of

@@ -204,6 +204,9 @@ type verdict struct {
 // judge asks for the verdict on an arm. The lower bound costs a thousand resamples and can only refuse: where another condition
 // has refused already, one resample stands for them all. The verdict is that of reign.Adjudicate either way.
 func (w *held) judge(a Arm) (verdict, error) {
+	if reign.TooVoid(len(a.Void), len(w.in.Tasks)) {
+		return verdict{none: true}, nil
+	}
 	set := duel.Standard(w.in.Nonce)
 	set.Rounds = 1
 	_, quick, err := duel.Judge(w.in.King, a.Rows, a.Void, w.in.Exchange, set)
