@@ -114,13 +114,16 @@ func setup(w *opened, r *round.Reveal, last *round.Reveal) round.Setup {
 	}
 	for _, o := range r.Outcomes {
 		p := round.Place{Hotkey: o.Hotkey, Block: o.CommitBlock, Status: submission.Queued}
-		if o.Status == submission.Skipped || o.Status == submission.Unqueued {
+		if o.Status == submission.Skipped && slices.Contains(unasked, o.Detail) || o.Status == submission.Unqueued {
 			p.Status, p.Detail = o.Status, o.Detail
 		}
 		s.Queue = append(s.Queue, p)
 	}
 	return s
 }
+
+// unasked lists why a submission has no place before admission is asked.
+var unasked = []string{submission.WhyUnregistered, submission.WhyRegistration, submission.WhyResignalled, submission.WhyUnfunded}
 
 // driver feeds the window's machine with what is published.
 type driver struct {
@@ -187,6 +190,8 @@ func (d *driver) admitted(hotkey string) (round.Event, error) {
 			return round.Event{Told: round.Admitted}, nil
 		case o.Status == submission.Refused:
 			return round.Event{Told: round.Refused, Detail: o.Detail}, nil
+		case o.Status == submission.Skipped:
+			return round.Event{Told: round.Skipped, Detail: o.Detail}, nil
 		}
 		return round.Event{Told: round.Unready, Detail: o.Detail}, nil
 	}
