@@ -37,7 +37,7 @@ func TestHonestPublicationsHold(t *testing.T) {
 			return model
 		}}, `"stopped_reason":"excluded"`},
 		"workers fail":              {world{tasks: 3, miners: duel, broken: func(task, model string) bool { return task == "t1" }}, `"failure":"timeout"`},
-		"an arm that is given up":   {world{tasks: 8, gate: 8, miners: []miner{{"m1", "DELEGATE s/s"}, {"m2", "DELEGATE s/s"}}, limit: 6}, `"aborted":"the Conductor`},
+		"an arm that is given up":   {world{tasks: 8, gate: 8, miners: []miner{{"m1", "DELEGATE s/s"}, {"m2", "DELEGATE s/s"}}, limit: 12}, `"aborted":"the Conductor`},
 		"nothing that can be read":  {world{tasks: 2, miners: []miner{{"m1", "well"}, {"m2", "DELEGATE s/s"}}}, `"parse_failure":"not_action"`},
 		"an arm that gives no hope": {world{tasks: 6, miners: []miner{{"m1", "DELEGATE s/s"}, {"m2", "STOP"}}, windows: 2}, `"m2"`},
 	} {
@@ -140,6 +140,7 @@ func TestALieAboutACallIsFound(t *testing.T) {
 			head, _, _ := bytes.Cut(line, []byte(`"row_sha256":"`))
 			return append(bytes.Clone(head), `"row_sha256":"`+strings.Repeat("0", 64)+`","task_id":"t1"}`...)
 		}, "arms/gate-always-cheapest", "failed delegate's row"},
+		"a failure that is none":       {"receipts/gate-always-cheapest", `"failed":true`, resign(func(r *receipt.Receipt) { r.Failed = false }), "receipts/gate-always-cheapest", "whether a call failed"},
 		"whose receipt it is":          {"receipts/m1", "", resign(func(r *receipt.Receipt) { r.Hotkey = "m2" }), "receipts/m1", "whose receipt"},
 		"the step that a call was for": {"receipts/m1", "/0/0/0", resign(func(r *receipt.Receipt) { r.CallID = strings.Replace(r.CallID, "/0/0/0", "/0/1/0", 1) }), "receipts/m1", "another call"},
 		"a receipt left out":           {"receipts/m1", "", func(*testing.T, []byte) []byte { return nil }, "receipts/m1", "record"},
@@ -169,6 +170,27 @@ func TestALieAboutAnEpisodeIsFound(t *testing.T) {
 	}
 }
 
+// What an owner does while an arm is played, and writes down truthfully.
+func TestAnUnfairWindowIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		world
+		found, says string
+	}{
+		"an arm cut off that could win":        {world{tasks: 3, miners: duel, unfair: 3}, "arms/m1/", "could still win"},
+		"receipts of another gateway":          {world{tasks: 1, miners: duel, signer: owner}, "receipts/gate-always-cheapest/", "gateway's signature"},
+		"a draw that another is better served": {world{tasks: 1, miners: duel, better: true}, "arms/m1/", "served again"},
+		"draws that are not shared":            {world{tasks: 1, miners: duel, alone: true}, "arms/king/", "who bought a draw"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := audit.Audit(publish(t, c.world), verifier(t), audit.Options{})
+			var f *audit.Finding
+			if !errors.As(err, &f) || !strings.Contains(f.File, c.found) || !strings.Contains(f.Error(), c.says) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // zeroed returns an episode that was never begun.
 func zeroed(line []byte, how string) []byte {
 	head, _, _ := bytes.Cut(line, []byte(`,"graded_score"`))
@@ -178,11 +200,12 @@ func zeroed(line []byte, how string) []byte {
 func TestALieAboutAWindowIsFound(t *testing.T) {
 	files := publish(t, world{tasks: 2, miners: duel, windows: 2})
 	for name, l := range map[string]lie{
-		"who reigned":           {"window/2/reveal", "", reseal(func(o canon.Object) { o["king_hotkey"] = "m2" }), "window/2/reveal.json", "byte"},
-		"a coronation":          {"window/1/reveal", "", reseal(func(o canon.Object) { o["coronations"] = []any{} }), "window/1/reveal.json", "byte"},
-		"seen before":           {"window/2/record", "", reseal(func(o canon.Object) { o["seen"] = []any{} }), "window/2/record.json", ""},
-		"a hidden reveal":       {"window/1/reveal", "", func(*testing.T, []byte) []byte { return nil }, "window/1/reveal.json", "later window"},
-		"a share of the weight": {"window/2/reveal", "", reseal(func(o canon.Object) { o["weights"].([]any)[0].(canon.Object)["share"] = 0.5 }), "window/2/reveal.json", "byte"},
+		"who reigned":                      {"window/2/reveal", "", reseal(func(o canon.Object) { o["king_hotkey"] = "m2" }), "window/2/reveal.json", "byte"},
+		"a coronation":                     {"window/1/reveal", "", reseal(func(o canon.Object) { o["coronations"] = []any{} }), "window/1/reveal.json", "byte"},
+		"seen before":                      {"window/2/record", "", reseal(func(o canon.Object) { o["seen"] = []any{} }), "window/2/record.json", ""},
+		"a draw that was not bought again": {"window/1/reveal", "", reseal(func(o canon.Object) { o["retest"] = o["retest"].([]any)[1:] }), "window/1/reveal.json", "bought again"},
+		"a hidden reveal":                  {"window/1/reveal", "", func(*testing.T, []byte) []byte { return nil }, "window/1/reveal.json", "later window"},
+		"a share of the weight":            {"window/2/reveal", "", reseal(func(o canon.Object) { o["weights"].([]any)[0].(canon.Object)["share"] = 0.5 }), "window/2/reveal.json", "byte"},
 	} {
 		t.Run(name, func(t *testing.T) { l.check(t, files) })
 	}

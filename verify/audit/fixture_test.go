@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,10 @@ type world struct {
 	broken   func(task, model string) bool   // the worker fails
 	long     string                          // stands in every statement
 	gate     int                             // tasks of the power gate; 0: all
+	unfair   int                             // from which task on the first miner's arm is cut off as futile; 0: by the rule
+	signer   sign.Signer                     // of receipts; nil: the gateway
+	better   bool                            // the first miner is served better grades than were bought
+	alone    bool                            // every arm buys its own draws
 	limit    int                             // steps after which the first miner's arm is given up; 0: never
 }
 
@@ -321,6 +326,9 @@ func (o *owned) play(a round.Arm) round.Event {
 			must(o.t, err)
 			futile = futile && i > 0
 		}
+		if o.unfair > 0 && a.Name == "m1" {
+			futile = i >= o.unfair
+		}
 		p.receipts = append(p.receipts, nil)
 		var r *episode.Result
 		switch {
@@ -429,7 +437,7 @@ func (p *played) call(place int, do episode.Effect) episode.Event {
 		PromptHash: receipt.BodyHash(do.Request.Body()),
 	}
 	e := episode.Event{Told: episode.Answered, Text: map[string]string{"s/s": "1", "c/c": "no"}[model], Cost: map[string]money.Pico{"s/s": 1e10, "c/c": 1e9}[model], TokensIn: 9, TokensOut: 1, Served: model, Provider: "P"}
-	if row, ok := p.rows[do.Key]; ok && seen == 0 {
+	if row, ok := p.rows[do.Key]; ok && seen == 0 && !p.alone {
 		sum, err := outcome.Digest(do.Key, row)
 		must(p.t, err)
 		text := row.Text
@@ -439,6 +447,9 @@ func (p *played) call(place int, do episode.Effect) episode.Event {
 		r.Replayed, r.Row, r.Cost, r.Failed, r.TokensIn, r.TokensOut = true, sum, row.Cost, row.Failed, row.TokensIn, row.TokensOut
 		r.ServedModel, r.Provider, r.ResponseHash = row.ServedModel, row.Provider, receipt.TextHash(text)
 		e = episode.Event{Told: episode.Replayed, Row: &row}
+		if p.better && p.arm.Name == "m1" {
+			row.Grade = .75
+		}
 	} else {
 		switch {
 		case p.broken != nil && p.broken(do.Request.Task().ID(), model):
@@ -452,7 +463,7 @@ func (p *played) call(place int, do episode.Effect) episode.Event {
 		r.Cost, r.TokensIn, r.TokensOut, r.ServedModel, r.Provider = e.Cost, e.TokensIn, e.TokensOut, e.Served, e.Provider
 		r.Failed, r.ResponseHash = e.Told == episode.Failed, receipt.TextHash(e.Text)
 	}
-	r, err := r.Sign(gateway)
+	r, err := r.Sign(cmp.Or(p.signer, gateway))
 	must(p.t, err)
 	p.receipts[place] = append(p.receipts[place], r)
 	return e
