@@ -160,6 +160,13 @@ func memory(files map[string]string) fs.FS {
 // submit registers a miner and hands in a Conductor that plays as the word says.
 func (l *league) submit(n byte, plays string) (hotkey string) {
 	l.t.Helper()
+	return l.submitWith(n, plays, func(*submit.Settings) {})
+}
+
+func hexOf(d [32]byte) string { return fmt.Sprintf("%x", d) }
+
+func (l *league) submitWith(n byte, plays string, change func(*submit.Settings)) (hotkey string) {
+	l.t.Helper()
 	signer := sign.NewEd25519([32]byte{100, n})
 	hotkey = ss58.Encode(signer.Public())
 	l.edit(func(s *fake.State) {
@@ -169,9 +176,11 @@ func (l *league) submit(n byte, plays string) (hotkey string) {
 	b, err := submit.OpenBucket(filepath.Join(l.dir, "bucket"))
 	must(l.t, err)
 	defer b.Close()
-	_, err = submit.Submit(context.Background(), submit.Settings{
+	set := submit.Settings{
 		Tree: memory(files(plays, plays)), Reference: l.ref, Signer: signer, Chain: fake.New(l.chainFile(), hotkey), Netuid: netuid, Bucket: b,
-	})
+	}
+	change(&set)
+	_, err = submit.Submit(context.Background(), set)
 	must(l.t, err)
 	return hotkey
 }
