@@ -34,7 +34,7 @@ was paid is paid twice, and what is published is the same.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newWindowInit(env), newWindowCommit(env), newWindowDraw(env), newWindowRun(env), newWindowStatus(env), newWindowPublish(env), newWindowCredit(env))
+	c.AddCommand(newWindowInit(env), newWindowCommit(env), newWindowDraw(env), newWindowRun(env), newWindowStatus(env), newWindowPublish(env), newWindowVerify(env), newWindowCredit(env))
 	return c
 }
 

@@ -43,6 +43,11 @@ func lines[T any](t testing.TB, path string, values ...T) {
 // tiny makes a league on a made-up world of two tasks, and runs one window with the miners' Conductors.
 func tiny(t testing.TB, miners ...string) *stage {
 	t.Helper()
+	return tinyIn(t, "strict", miners...)
+}
+
+func tinyIn(t testing.TB, profile string, miners ...string) *stage {
+	t.Helper()
 	dir := t.TempDir()
 	s := &stage{t: t, bin: build(t, ""), dir: dir, worldDir: filepath.Join(dir, "world")}
 	must(t, os.MkdirAll(s.worldDir, 0o755))
@@ -70,7 +75,7 @@ func tiny(t testing.TB, miners ...string) *stage {
 	self, err := os.Executable()
 	must(t, err)
 	s.must("conductor", "window", "init", "owner", "--chain", "fake:chain.json", "--origin", "league.test/conductor", "--world", "world", "--netuid", "3",
-		"--genesis", "100", "--window-blocks", "50", "--windows", "1", "--per-benchmark", "1", "--minimum", "1", "--gate-tasks", "2", "--exchange", "exchange.json",
+		"--genesis", "100", "--window-blocks", "50", "--windows", "1", "--per-benchmark", "1", "--minimum", "1", "--gate-tasks", "2", "--exchange", "exchange.json", "--profile", profile,
 		"--reference", "reference.json", "--serve", "exec:"+self+" conductor {tree} world owner")
 	s.must("conductor", "window", "commit", "owner")
 	for i, plays := range miners {
@@ -241,4 +246,13 @@ func everyByte(t *testing.T, files fstest.MapFS) (flips int) {
 		}
 	}
 	return flips
+}
+
+// A window of the reference's reading of the rules is audited as well; its pool is published with all statements.
+func TestACompatWindowIsAudited(t *testing.T) {
+	files := publicationOf(t, tinyIn(t, "compat", "constant s/s").dir)
+	if _, err := audit.Audit(files, pinned(t), audit.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d flips", everyBit(t, files, []uint{2}, 37))
 }

@@ -304,3 +304,35 @@ func (a *auditor) latest(last *round.Reveal) error {
 	}
 	return compare(publication.LatestFile, 1, append(want, '\n'), text, "the newest window")
 }
+
+// Opening checks one window's opening, before anything of it is revealed: that its record follows from the committed schedule, the
+// pool, the nonce and what earlier windows revealed, and that its rules are the committed ones. root is the schedule's, as it is on
+// the chain: compare it, and the nonce, there.
+func Opening(fsys fs.FS, key tlog.VerifierKey, n int64) (w WindowReport, nonce, root string, err error) {
+	a := &auditor{fsys: fsys, key: key, Options: Options{Workers: runtime.GOMAXPROCS(0)}, report: &Report{}}
+	for _, step := range []func() error{a.keyFile, a.log} {
+		if err := step(); err != nil {
+			return w, "", "", err
+		}
+	}
+	numbers, err := a.numbers()
+	if err != nil {
+		return w, "", "", err
+	}
+	schedule, err := a.schedule()
+	if err != nil {
+		return w, "", "", err
+	}
+	var revealed []string
+	for _, k := range numbers {
+		o, err := a.openWindow(k, schedule, revealed)
+		if err != nil {
+			return w, "", "", err
+		}
+		if k == n {
+			return WindowReport{Window: n, Tasks: len(o.slice), Notes: o.notes}, o.record.Nonce, schedule.Root, nil
+		}
+		revealed = append(revealed, o.record.TaskIDs...)
+	}
+	return w, "", "", find(publication.WindowDir(n), 0, Missing.With(fault.Int("window", n)))
+}

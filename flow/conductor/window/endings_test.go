@@ -472,3 +472,20 @@ func TestAMinersKeyIsOpenedForItsArmAlone(t *testing.T) {
 		}))
 	}
 }
+
+func TestBehaviourX21_StableWeightsAreSentAgain(t *testing.T) {
+	l := newLeague(t)
+	l.run(1)
+	o := l.open()
+	defer o.Close()
+	ctx := context.Background()
+	for _, c := range []struct {
+		head int64
+		want bool
+	}{{100, false}, {279, false}, {280, true}, {281, false}, {470, true}} {
+		l.edit(func(s *fake.State) { s.Head = c.head })
+		if did, err := o.Refresh(ctx); err != nil || did != c.want {
+			t.Errorf("at block %d: %v, %v", c.head, did, err)
+		}
+	}
+}

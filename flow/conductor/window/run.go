@@ -36,6 +36,9 @@ func (o *Owner) Run(ctx context.Context, n int64) (*round.Reveal, error) {
 		return nil, fmt.Errorf("opening the accounts: %w", err)
 	}
 	o.funds = funds
+	if _, err := o.Refresh(ctx); err != nil {
+		return nil, err
+	}
 	d, err := o.draw(ctx, n)
 	if err != nil {
 		return nil, err
@@ -317,17 +320,14 @@ func (a *acting) persist(ctx context.Context) error {
 	})
 }
 
-// weigh sets the weights. A chain that was told within its rate limit is told again by the next refresh.
+// weigh sets the weights.
 func (a *acting) weigh(ctx context.Context, p reign.Payout) error {
 	list := make([]chain.Weight, len(p.Weights))
 	for i, w := range p.Weights {
 		list[i] = chain.Weight{UID: w.UID, Share: w.Share}
 	}
-	if err := a.Chain.SetWeights(ctx, list); err != nil {
-		if fault.Of(err) != chain.TooSoon && fault.Of(err) != chain.Unconfirmed {
-			return fmt.Errorf("setting the weights: %w", err)
-		}
-		a.Log.Warn("the chain took no weights now", "window", a.Window, "error", err)
+	if err := a.setWeights(ctx, list); err != nil {
+		return err
 	}
 	return a.Store.Update(ctx, func(tx store.Tx) error { return tx.Conductor.Windows.Advance(a.Window, store.Weighed) })
 }
