@@ -236,9 +236,18 @@ func (r *running) about(a round.Arm) string {
 	return r.duel(a.Name) + "\x00" + a.Hotkey + "\x00" + a.Policy + "\x00" + r.begun.Season + "\x00" + r.Nonce
 }
 
-// futility tells when a challenger can no longer win.
+// futilityLooks is how often an arm is asked whether it can still win: each look adds up all that has ended.
+const futilityLooks = 100
+
+// futility tells when a challenger can no longer win. It looks at the first border between batches behind each hundredth of the
+// slice, so that a run that was cut off looks at the same places.
 func (r *running) futility(a round.Arm, slots []task.Pinned, c *checkpoint) func(int) (ending.Ending, bool) {
+	step, looked := max(1, len(slots)/futilityLooks), 0
 	return func(ended int) (ending.Ending, bool) {
+		if ended/step == looked {
+			return "", false
+		}
+		looked = ended / step
 		rows := make([]score.Row, ended)
 		for i := range ended {
 			b := c.at(i)
