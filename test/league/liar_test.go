@@ -200,10 +200,15 @@ func TestALyingOwnerIsFound(t *testing.T) {
 }
 
 // Lines and files that are missing, twice, or too many.
-func TestAPublicationHasNoHolesAndNoStrays(t *testing.T) {
+func TestBehaviourN15_APublicationHasNoHolesAndNoStrays(t *testing.T) {
 	files := publicationOf(t, tiny(t, "constant s/s").dir)
 	arm := "window/1/arms/king/000000.jsonl"
 	for name, change := range map[string]func(fstest.MapFS){
+		"N15 no record": func(m fstest.MapFS) { delete(m, "window/1/record.json") },
+		"N15 junk":      func(m fstest.MapFS) { m["window/1/record.json"] = &fstest.MapFile{Data: []byte("{}\n")} },
+		"N15 no signature": func(m fstest.MapFS) {
+			m["window/1/record.json"] = &fstest.MapFile{Data: bytes.Replace(m["window/1/record.json"].Data, []byte(`"sig":"`), []byte(`"sig":"0`), 1)}
+		},
 		"a file too many":  func(m fstest.MapFS) { m["window/1/extra.json"] = &fstest.MapFile{Data: []byte("{}\n")} },
 		"a window's file":  func(m fstest.MapFS) { m["window/x/record.json"] = &fstest.MapFile{Data: []byte("{}\n")} },
 		"a file less":      func(m fstest.MapFS) { delete(m, arm) },

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"assay/chain/fake"
@@ -487,5 +488,98 @@ func TestBehaviourX21_StableWeightsAreSentAgain(t *testing.T) {
 		if did, err := o.Refresh(ctx); err != nil || did != c.want {
 			t.Errorf("at block %d: %v, %v", c.head, did, err)
 		}
+	}
+}
+
+// A swapped shard is the miner's fault: refused, and the shot is spent.
+func TestBehaviourX19_ASwappedShardIsRefused(t *testing.T) {
+	l := newLeague(t)
+	l.submit(5, "oracle")
+	shards, err := filepath.Glob(filepath.Join(l.dir, "bucket", "submissions", "*", "w.safetensors"))
+	if err != nil || len(shards) != 1 {
+		t.Fatal(shards, err)
+	}
+	text, err := os.ReadFile(shards[0])
+	must(t, err)
+	text[len(text)-1] ^= 1
+	must(t, os.Chmod(shards[0], 0o644))
+	must(t, os.WriteFile(shards[0], text, 0o644))
+	r := l.run(1)
+	if o := r.Outcomes[0]; o.Status != "refused" || !o.ShotSpent || !strings.Contains(o.Detail, "not what was committed") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A restart brings no new allowance, and void tasks stay void: cut at any call, a window under an allowance with a broken
+// grader publishes the same bytes.
+func TestBehaviourX13_X14_ARestartBringsNoNewAllowance(t *testing.T) {
+	make := func() (*league, *atomic.Int64, chan struct{}, *int64) {
+		l := newLeague(t)
+		l.season.PerBenchmark, l.season.Concurrency, l.season.Allowance = 3, 1, "0.001"
+		l.grader = broken{Grader: l.grader, task: l.world.Tasks[1].ID}
+		l.submit(5, "oracle")
+		drain, at := make(chan struct{}), new(int64)
+		calls := l.counted(counting{after: func(n int64) {
+			if n == *at {
+				close(drain)
+			}
+		}})
+		return l, calls, drain, at
+	}
+	whole, calls, _, _ := make()
+	r := whole.run(1)
+	all := calls.Load()
+	exhausted := 0
+	for _, o := range r.Outcomes {
+		exhausted += o.Exhausted
+	}
+	if exhausted == 0 {
+		t.Fatalf("the allowance binds nobody: %+v", r.Metering)
+	}
+	for at := int64(5); at < all; at += 11 {
+		l, calls, drain, cut := make()
+		*cut = at
+		l.at(1)
+		o := l.open(func(d *window.Deps) { d.Drain = drain })
+		_, err := o.Run(context.Background(), 1)
+		must(t, o.Close())
+		if !errors.Is(err, play.ErrDrained) {
+			t.Fatalf("call %d: %v", at, err)
+		}
+		l.run(1)
+		if d := same(whole.public(), l.public()); d != "" || calls.Load() != all {
+			t.Errorf("call %d: %s differs, %d calls, not %d", at, d, calls.Load(), all)
+		}
+	}
+}
+
+// A disk that is full refuses with that fact, and the window goes on when there is room.
+func TestAFullDiskLeavesAWindowThatGoesOn(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("a small disk is mounted for this test: run it as root")
+	}
+	l := newLeague(t)
+	l.season.PerBenchmark = 3
+	l.submit(5, "oracle")
+	small := filepath.Join(l.dir, "small")
+	must(t, os.MkdirAll(small, 0o700))
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=160k"); err != nil {
+		t.Skip("no small disk can be mounted here: ", err)
+	}
+	defer func() { _ = syscall.Unmount(small, 0) }()
+	there := func(d *window.Deps) { d.Dir, d.Public = filepath.Join(small, "owner"), filepath.Join(small, "public") }
+	l.at(1)
+	o := l.open(there)
+	_, err := o.Run(context.Background(), 1)
+	must(t, o.Close())
+	if err == nil || !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is full: %v", err)
+	}
+	must(t, syscall.Mount("", small, "", syscall.MS_REMOUNT, "size=16m"))
+	o = l.open(there)
+	defer o.Close()
+	r, err := o.Run(context.Background(), 1)
+	if err != nil || r.Crowned == "" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
