@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"assay/cli/owner"
 	"assay/conductor/publication"
 	"assay/core/fault"
+	"assay/flow/conductor/snapshot"
 	"assay/tlog"
 	"assay/verify/audit"
 )
@@ -28,6 +31,7 @@ type auditFlags struct {
 	proof    string
 	arm      string
 	episode  int
+	trees    string
 }
 
 func newAudit(env *Env) *cobra.Command {
@@ -56,6 +60,7 @@ Exit codes: 0 everything follows from the rules, 1 the folder cannot be read, 2 
 	flags.StringVar(&f.key, "key", "", "the owner's verifier `KEY`")
 	flags.Int64Var(&f.window, "window", 0, "recompute only this `NUMBER`'s arms and reveal")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
+	flags.StringVar(&f.trees, "repositories", "", "`DIR` of the repositories that workers read: make every observation again")
 	flags.StringVar(&f.requests, "requests", "", "`DIR` to write every worker request's body below; it must not exist yet")
 	flags.StringVar(&f.prove, "prove", "", "`FILE` to write one episode's proof to")
 	flags.StringVar(&f.proof, "proof", "", "`FILE` with a proof to check")
@@ -87,7 +92,7 @@ func runAudit(c *cobra.Command, env *Env, f *auditFlags, args []string) error {
 		return writeRequests(env, f, root.FS(), key)
 	}
 	bar := auditBar(env)
-	r, err := audit.Audit(root.FS(), key, audit.Options{Only: f.window, Progress: func(n audit.Counts) {
+	r, err := audit.Audit(root.FS(), key, audit.Options{Only: f.window, Repository: f.repository(), Progress: func(n audit.Counts) {
 		if bar != nil {
 			_ = bar.Set64(n.Episodes)
 		}
@@ -102,6 +107,24 @@ func runAudit(c *cobra.Command, env *Env, f *auditFlags, args []string) error {
 		return printJSON(env.Out, r)
 	}
 	return auditText(env.Out, r)
+}
+
+// repository opens the repositories of tasks below the named folder; nil where none is named.
+func (f *auditFlags) repository() func(id, group string) (fs.FS, error) {
+	if f.trees == "" {
+		return nil
+	}
+	return func(id, group string) (fs.FS, error) {
+		path := owner.RepositoryOf(f.trees, id, group)
+		if path == "" {
+			return nil, nil
+		}
+		d, err := snapshot.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return d.FS(context.Background()), nil
+	}
 }
 
 func auditBar(env *Env) *progressbar.ProgressBar {
@@ -167,6 +190,9 @@ func auditText(w io.Writer, r *audit.Report) error {
 		len(r.Windows), r.Arms, r.Episodes, r.Steps, r.Requests, r.Receipts)
 	if r.Schedule != "" {
 		fmt.Fprintf(&b, "schedule     root %s: the chain must hold it since before the first submission\n", r.Schedule)
+	}
+	if r.Observations > 0 {
+		fmt.Fprintf(&b, "read again   %d observations in the repositories\n", r.Observations)
 	}
 	for _, v := range r.Windows {
 		switch {

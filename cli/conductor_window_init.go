@@ -49,6 +49,7 @@ Keys that lie in the folder already (owner.seed, gateway.seed, identity.age) sta
 	flags.StringVar(&l.Public, "public", "public", "`DIR` of the publication")
 	flags.StringVar(&l.Bucket, "bucket", "bucket", "`DIR` that miners hand their artifacts in to")
 	flags.StringVar(&l.Reference, "reference", "", "inventory `FILE` that trees are admitted by; default nobody is admitted")
+	flags.StringVar(&l.Repositories, "repositories", "", "`DIR` of the repositories that workers may read, one for each task that declares reads")
 	flags.StringVar(&l.Serve, "serve", "", "how a submission is served: exec:`COMMAND`, {tree} standing for its folder")
 	flags.StringVar(&l.Workers, "workers", owner.Recorded, "recorded, or the base `URL` of an OpenAI-compatible endpoint")
 	flags.StringVar(&l.WorkerKey, "worker-key", "", "`FILE` with the owner's key for it; mode 0600")
@@ -85,7 +86,7 @@ func runWindowInit(c *cobra.Command, env *Env, f *initFlags, dir string) (err er
 	if f.kingUID >= 0 {
 		s.KingZeroUID = &f.kingUID
 	}
-	if err := absolute(&l.World, &l.Reference, &l.WorkerKey); err != nil {
+	if err := absolute(&l.World, &l.Reference, &l.WorkerKey, &l.Repositories); err != nil {
 		return err
 	}
 	if name, ok := strings.CutPrefix(l.Chain, "fake:"); ok {

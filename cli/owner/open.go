@@ -95,6 +95,7 @@ func Open(ctx context.Context, dir string, env Env) (_ *Opened, err error) {
 		func() error { return o.buckets(dir, c.Local, &d) },
 		func() error { return o.state(ctx, dir, &d) },
 		func() error { return o.workers(dir, c, &d) },
+		func() error { return o.repositories(ctx, path(dir, c.Local.Repositories), &d) },
 	} {
 		if err := open(); err != nil {
 			return nil, err

@@ -33,17 +33,20 @@ type Config struct {
 
 // Local says where things are.
 type Local struct {
-	World      string `json:"world"`      // folder of the world; "" is the embedded one
-	Chain      string `json:"chain"`      // fake:FILE
-	Public     string `json:"public"`     // the publication's folder, on the same disk
-	Bucket     string `json:"bucket"`     // folder that miners hand their artifacts in to
-	Artifacts  string `json:"artifacts"`  // folder of the owner's copies
-	Models     string `json:"models"`     // public folder of promoted artifacts
-	Reference  string `json:"reference"`  // inventory file that trees are admitted by; "" admits nobody
-	Serve      string `json:"serve"`      // how a submission is served: exec:COMMAND, {tree} standing for its folder
-	Workers    string `json:"workers"`    // recorded, or the base address of an OpenAI-compatible endpoint
-	WorkerKey  string `json:"worker_key"` // file with the owner's key for it; "" for none
-	Idempotent bool   `json:"idempotent"` // the endpoint knows the header Idempotency-Key
+	World     string `json:"world"`      // folder of the world; "" is the embedded one
+	Chain     string `json:"chain"`      // fake:FILE
+	Public    string `json:"public"`     // the publication's folder, on the same disk
+	Bucket    string `json:"bucket"`     // folder that miners hand their artifacts in to
+	Artifacts string `json:"artifacts"`  // folder of the owner's copies
+	Models    string `json:"models"`     // public folder of promoted artifacts
+	Reference string `json:"reference"`  // inventory file that trees are admitted by; "" admits nobody
+	Serve     string `json:"serve"`      // how a submission is served: exec:COMMAND, {tree} standing for its folder
+	Workers   string `json:"workers"`    // recorded, or the base address of an OpenAI-compatible endpoint
+	WorkerKey string `json:"worker_key"` // file with the owner's key for it; "" for none
+	// Repositories is the folder of the repositories that workers may read: one for each task that declares READ, LIST or
+	// FIND, named by the task's id, or by its group, path-escaped. "" lets nobody read.
+	Repositories string `json:"repositories"`
+	Idempotent   bool   `json:"idempotent"` // the endpoint knows the header Idempotency-Key
 }
 
 // ErrNoOwner says that a folder holds no settings.

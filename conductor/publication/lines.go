@@ -111,6 +111,7 @@ type Task struct {
 	Prompt    string   `json:"prompt"`
 	Tools     []string `json:"tools"`
 	Group     string   `json:"group"`
+	Tree      string   `json:"tree_sha256"` // content address of the repository that reads look into; "" for none
 }
 
 // TaskOf writes a pinned task down.

@@ -76,6 +76,10 @@ func large(b *testing.B, n int) {
 	cut := ended(king)
 	b.Logf("%d of %d episodes of the king's arm after %v", cut, n, time.Since(began).Round(time.Second))
 
+	if keep := os.Getenv("LEAGUE_KEEP"); keep != "" { // to look at a cut window by hand
+		must(b, os.Rename(dir, keep))
+		b.Skip("kept in ", keep)
+	}
 	began = time.Now()
 	var out bytes.Buffer
 	c = exec.Command(s.bin, "conductor", "window", "run", "owner")

@@ -248,6 +248,9 @@ func (p *armAudit) episode(i int, e trace.Episode, book *book, buf *[]byte, line
 	if err != nil {
 		return 0, err
 	}
+	if err := p.observed(t, e); err != nil {
+		return 0, err
+	}
 	r := replay{w: p.w, task: t, trace: e, receipts: paid, policy: p.policy}
 	if *buf, err = r.again((*buf)[:0]); err != nil {
 		return 0, err

@@ -102,12 +102,15 @@ type Options struct {
 	Workers  int // at a time; as many as there are processors by default
 	Progress func(done Counts)
 	tells    func(Request) error
-	Only     int64 // audit only this window's arms and reveal; the log and all records are read all the same
+	// Repository opens the repository that a task's reads looked into; nil, or a nil tree, leaves observations as attested.
+	Repository func(id, group string) (fs.FS, error)
+	Only       int64 // audit only this window's arms and reveal; the log and all records are read all the same
 }
 
 // Counts say what was recomputed.
 type Counts struct {
 	Leaves, Windows, Arms, Episodes, Steps, Requests, Receipts int64
+	Observations                                               int64 // that were made again in the repositories
 }
 
 // Report is what an audit found right.

@@ -58,6 +58,7 @@ func (a *auditor) window(w *opened, last *round.Reveal) (*round.Reveal, error) {
 	if err := compare(file, 1, want, got, "the reveal"); err != nil {
 		return nil, err
 	}
+	a.report.Observations += w.opened.made.Load()
 	return reveal, a.leftovers(w, reveal)
 }
 

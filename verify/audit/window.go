@@ -32,6 +32,8 @@ type opened struct {
 	slice    []task.Pinned
 	tasks    []score.Task
 	gate     []task.Pinned
+	trees    map[string]string // content addresses of repositories, by task
+	opened   repositories
 	notes    []string
 	// What the arms have bought so far, and the published digests of it.
 	fills   map[outcome.Key]fill
@@ -119,6 +121,10 @@ func (a *auditor) pool(w *opened) (window.Pool, error) {
 			return Differs.With(fault.Str("record", "the slice's order"))
 		}
 		p.Specs = append(p.Specs, t.Spec())
+		if w.trees == nil {
+			w.trees = map[string]string{}
+		}
+		w.trees[t.ID] = t.Tree
 		return nil
 	})
 	if err != nil {

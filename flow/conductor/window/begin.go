@@ -292,7 +292,7 @@ func (o *Owner) publishOpening(ctx context.Context, d *drawn) error {
 	if _, err := b.Numbered(path.Join(dir, publication.PoolDir), o.poolLines()); err != nil {
 		return err
 	}
-	if _, err := b.Numbered(path.Join(dir, publication.TasksDir), taskLines(d.slice)); err != nil {
+	if _, err := b.Numbered(path.Join(dir, publication.TasksDir), o.taskLines(d.slice)); err != nil {
 		return err
 	}
 	return b.Append(ctx, d.Base)
@@ -321,10 +321,12 @@ func (o *Owner) poolLines() func(func([]byte, error) bool) {
 	}
 }
 
-func taskLines(slice []task.Pinned) func(func([]byte, error) bool) {
+func (o *Owner) taskLines(slice []task.Pinned) func(func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		for _, t := range slice {
-			if line, err := canon.Marshal(publication.TaskOf(t)); !yield(line, err) {
+			line := publication.TaskOf(t)
+			line.Tree = o.Trees[t.ID()]
+			if line, err := canon.Marshal(line); !yield(line, err) {
 				return
 			}
 		}

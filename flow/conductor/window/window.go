@@ -82,7 +82,8 @@ type Deps struct {
 	Grader play.Grader
 	// Idempotent says that Workers may be asked again under the same id and are not paid again.
 	Idempotent bool
-	Inspector  play.Inspector // nil: reads are answers
+	Inspector  play.Inspector    // nil: reads are answers
+	Trees      map[string]string // content addresses of the repositories that Inspector looks into, by task
 	Counter    action.Counter
 	Now        func() time.Time
 	Log        *slog.Logger
