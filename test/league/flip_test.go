@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"assay/chain"
 	"assay/chain/fake"
 	"assay/conductor/publication"
+	"assay/conductor/reading"
 	"assay/core/sign"
 	"assay/tlog"
 	"assay/verify/audit"
@@ -48,17 +50,29 @@ func tiny(t testing.TB, miners ...string) *stage {
 
 func tinyIn(t testing.TB, profile string, miners ...string) *stage {
 	t.Helper()
+	return tinyWith(t, profile, object{}, object{}, nil, miners...)
+}
+
+// object is what stands on a line.
+type object = map[string]any
+
+// tinyWith makes the league with further members of each task and each cheap outcome, and further flags of init.
+func tinyWith(t testing.TB, profile string, task, outcome object, flags []string, miners ...string) *stage {
+	t.Helper()
 	dir := t.TempDir()
 	s := &stage{t: t, bin: build(t, ""), dir: dir, worldDir: filepath.Join(dir, "world")}
 	must(t, os.MkdirAll(s.worldDir, 0o755))
-	type object = map[string]any
 	lines(t, filepath.Join(s.worldDir, "models.json"), []object{
 		{"id": "c/c", "price_in_per_mtok": .1, "price_out_per_mtok": .4, "context_length": 9000}, {"id": "s/s", "price_in_per_mtok": 3, "price_out_per_mtok": 9, "context_length": 9000},
 	})
 	var tasks, outcomes []object
 	for _, b := range []string{"a", "b"} {
-		tasks = append(tasks, object{"task_id": b, "benchmark": b, "prompt": "1+1?", "reference": "2", "metric": "number"})
-		outcomes = append(outcomes, object{"task_id": b, "model": "c/c", "output": "3", "score": 0, "cost_usd": .001, "input_tokens": 4, "output_tokens": 1, "ok": true},
+		cheap := object{"task_id": b, "model": "c/c", "output": "3", "score": 0, "cost_usd": .001, "input_tokens": 4, "output_tokens": 1, "ok": true}
+		maps.Copy(cheap, outcome)
+		one := object{"task_id": b, "benchmark": b, "prompt": "1+1?", "reference": "2", "metric": "number"}
+		maps.Copy(one, task)
+		tasks = append(tasks, one)
+		outcomes = append(outcomes, cheap,
 			object{"task_id": b, "model": "s/s", "output": "2", "score": 1, "cost_usd": .01, "input_tokens": 4, "output_tokens": 1, "ok": true})
 	}
 	lines(t, filepath.Join(s.worldDir, "tasks.jsonl"), tasks...)
@@ -74,9 +88,11 @@ func tinyIn(t testing.TB, profile string, miners ...string) *stage {
 	s.must("conductor", "reference", "build", "reference", "-o", "reference.json")
 	self, err := os.Executable()
 	must(t, err)
-	s.must("conductor", "window", "init", "owner", "--chain", "fake:chain.json", "--origin", "league.test/conductor", "--world", "world", "--netuid", "3",
+	s.must(append([]string{
+		"conductor", "window", "init", "owner", "--chain", "fake:chain.json", "--origin", "league.test/conductor", "--world", "world", "--netuid", "3",
 		"--genesis", "100", "--window-blocks", "50", "--windows", "1", "--per-benchmark", "1", "--minimum", "1", "--gate-tasks", "2", "--exchange", "exchange.json", "--profile", profile,
-		"--reference", "reference.json", "--serve", "exec:"+self+" conductor {tree} world owner")
+		"--reference", "reference.json", "--serve", "exec:" + self + " conductor {tree} world owner",
+	}, flags...)...)
 	s.must("conductor", "window", "commit", "owner")
 	for i, plays := range miners {
 		s.submit(i, miner{int64(30 + i), plays})
@@ -255,4 +271,30 @@ func TestACompatWindowIsAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d flips", everyBit(t, files, []uint{2}, 37))
+}
+
+// A worker reads the repository of its task; what it saw is published, and whoever has the repository sees it again.
+func TestObservationsAreMadeAgain(t *testing.T) {
+	repositories := t.TempDir()
+	for _, task := range []string{"a", "b"} {
+		must(t, os.MkdirAll(filepath.Join(repositories, task), 0o755))
+		must(t, os.WriteFile(filepath.Join(repositories, task, "x.py"), []byte("print(2)\n"), 0o644))
+	}
+	verbs := []string{"READ", "LIST", "FIND"}
+	s := tinyWith(t, "strict", object{"tools": verbs, "prompt": "1+1?" + reading.Invitation(verbs)}, object{"output": "READ x.py"},
+		[]string{"--repositories", repositories}, "constant s/s")
+	key := pinned(t).String()
+	out := s.must("conductor", "audit", "owner/public", "--key", key, "--repositories", repositories)
+	if !strings.Contains(out, "read again   12 observations") { // two tasks, three reads, the king's arm and the gate's
+		t.Error(out)
+	}
+	show := s.must("conductor", "show", "owner/public", "--arm", "king", "--step", "1")
+	if !strings.Contains(show, `$ READ x.py 1\n     1\tprint(2)`) || strings.Count(show, "\nrequest ") != 4 {
+		t.Error(show)
+	}
+	must(t, os.WriteFile(filepath.Join(repositories, "b", "x.py"), []byte("print(3)\n"), 0o644))
+	out, err := s.run(nil, "conductor", "audit", "owner/public", "--key", key, "--repositories", repositories)
+	if err == nil || !strings.Contains(out, "DOES NOT HOLD") || !strings.Contains(out, "not the one whose digest is recorded") {
+		t.Error(out)
+	}
 }

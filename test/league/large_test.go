@@ -32,7 +32,6 @@ func large(b *testing.B, n int) {
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &stage{t: b, bin: build(b, ""), dir: dir, worldDir: filepath.Join(dir, "world")}
 	must(b, os.MkdirAll(s.worldDir, 0o755))
-	type object = map[string]any
 	lines(b, filepath.Join(s.worldDir, "models.json"), []object{
 		{"id": "c/c", "price_in_per_mtok": .1, "price_out_per_mtok": .4, "context_length": 9000}, {"id": "s/s", "price_in_per_mtok": 3, "price_out_per_mtok": 9, "context_length": 9000},
 	})
