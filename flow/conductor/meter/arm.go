@@ -22,11 +22,11 @@ type Arm struct {
 	redactor *secret.Redactor
 
 	// Guarded by window.mu; the maps are nil once the arm is closed.
-	known     map[string]*episode.Event // calls and refusals on record, by call id
-	charged   map[string]bool           // replays on record
-	underWay  map[string]bool           // calls and replays that are being made
-	sent      map[string]bool           // calls whose hold is on record: something may have been sent
-	lost      map[string]*held          // holds of calls whose result is not known
+	known     map[string]*past // calls and refusals on record, by call id
+	charged   map[string]bool  // replays on record
+	underWay  map[string]bool  // calls and replays that are being made
+	sent      map[string]bool  // calls whose hold is on record: something may have been sent
+	lost      map[string]*held // holds of calls whose result is not known
 	metered   money.Pico
 	unfunded  int
 	exhausted bool // a call or replay was refused because the account's money is gone
@@ -37,10 +37,35 @@ type Arm struct {
 func (a *Arm) Find(id string) (episode.Event, bool) {
 	a.window.mu.Lock()
 	defer a.window.mu.Unlock()
-	if e := a.known[a.full(id)]; e != nil {
-		return *e, true
+	e, err := a.event(a.full(id))
+	if e == nil || err != nil { // Sent says that something is on record
+		return episode.Event{}, false
 	}
-	return episode.Event{}, false
+	return *e, true
+}
+
+// past is what is on record of a call: its event, or where in the file it stands.
+type past struct {
+	event  *episode.Event
+	at     int64
+	length int
+}
+
+// event returns what is on record of a call, nil for nothing. a.window.mu is held.
+func (a *Arm) event(id string) (*episode.Event, error) {
+	p := a.known[id]
+	if p == nil || p.event != nil {
+		if p == nil {
+			return nil, nil
+		}
+		return p.event, nil
+	}
+	e, err := a.window.readEvent(p, id)
+	if err != nil {
+		return nil, err
+	}
+	p.event = e
+	return e, nil
 }
 
 // Sent reports whether a call may have been sent: its result or its hold is on record. False means that no process has sent
@@ -191,10 +216,13 @@ func (a *Arm) begin(id, model string, replay bool) (*episode.Event, error) {
 	}
 	a.window.mu.Lock()
 	defer a.window.mu.Unlock()
-	past := a.known[id]
-	switch {
-	case a.closed:
+	if a.closed {
 		return nil, Closed.With(fault.Str("duel", a.Duel))
+	}
+	past, err := a.event(id)
+	switch {
+	case err != nil:
+		return nil, err
 	case replay && past != nil && past.Told != episode.Refused, !replay && a.charged[id]:
 		return nil, OtherKind.With(fault.Str("call", id))
 	case past != nil:
@@ -246,15 +274,25 @@ func (a *Arm) settled(r receipt.Receipt, answer string) {
 		a.charged[r.CallID] = true
 		return
 	}
+	a.known[r.CallID] = &past{event: eventOf(r, answer)}
+	a.window.priced(r.Model, r.Cost, r.Failed)
+}
+
+// eventOf is what a call on record gave.
+func eventOf(r receipt.Receipt, answer string) *episode.Event {
 	e := &episode.Event{
 		Told: episode.Answered, Text: answer, Cost: r.Cost, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Served: r.ServedModel, Provider: r.Provider,
 	}
 	if r.Failed {
 		e.Told = episode.Failed
 	}
-	a.known[r.CallID] = e
-	if prices := a.window.prices; !r.Failed || r.Cost > 0 {
-		prices[r.Model] = max(prices[r.Model], r.Cost)
+	return e
+}
+
+// priced notes what a call of a model cost.
+func (w *Window) priced(model string, cost money.Pico, failed bool) {
+	if !failed || cost > 0 {
+		w.prices[model] = max(w.prices[model], cost)
 	}
 }
 
@@ -271,7 +309,7 @@ func (a *Arm) refuse(id, said, why string) error {
 
 // refused takes up a refusal that is on disk.
 func (a *Arm) refused(id, said, why string) {
-	a.known[id] = &episode.Event{Told: episode.Refused, Text: said}
+	a.known[id] = &past{event: &episode.Event{Told: episode.Refused, Text: said}}
 	a.unfunded++
 	a.exhausted = a.exhausted || why == whyAllowance
 }

@@ -12,10 +12,11 @@
 package meter
 
 import (
+	"errors"
+	"os"
 	"sync"
 	"time"
 
-	"assay/conductor/episode"
 	"assay/conductor/outcome"
 	"assay/conductor/receipt"
 	"assay/core/fault"
@@ -67,6 +68,7 @@ type Window struct {
 	set  Settings
 	path string
 	file *lines.File
+	read *os.File // the same, for what was on record when it was opened
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed and made anew when money comes free
@@ -119,12 +121,15 @@ func Open(path string, s Settings) (*Window, error) {
 		set: s, path: path, changed: make(chan struct{}), prices: map[string]money.Pico{},
 		accounts: map[accountID]*account{}, arms: map[string]*Arm{},
 	}
-	past := &replayer{window: w, open: map[string]hold{}}
+	past := &replayer{window: w, open: map[string]hold{}, at: lines.Start(format)}
 	file, err := lines.Open(path, format, past.take)
 	if err != nil {
 		return nil, err
 	}
 	w.file = file
+	if w.read, err = os.Open(path); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	if !past.header {
 		if err := w.write(op{Op: opWindow, Window: s.Window, Gateway: s.Signer.Public().String()}); err != nil {
 			_ = file.Close()
@@ -136,7 +141,7 @@ func Open(path string, s Settings) (*Window, error) {
 }
 
 // Close lets the file go. Calls under way end with an error.
-func (w *Window) Close() error { return w.file.Close() }
+func (w *Window) Close() error { return errors.Join(w.file.Close(), w.read.Close()) }
 
 // write appends one line and returns when it is on disk.
 func (w *Window) write(o op) error {
@@ -204,7 +209,7 @@ func (w *Window) bind(b Binding) *Arm {
 		w.accounts[id] = acc
 	}
 	a := &Arm{
-		Binding: b, window: w, account: acc, known: map[string]*episode.Event{}, underWay: map[string]bool{},
+		Binding: b, window: w, account: acc, known: map[string]*past{}, underWay: map[string]bool{},
 		charged: map[string]bool{}, sent: map[string]bool{}, lost: map[string]*held{},
 	}
 	w.arms[b.Duel] = a

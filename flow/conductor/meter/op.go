@@ -1,16 +1,20 @@
 package meter
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"assay/conductor/episode"
 	"assay/conductor/receipt"
 	"assay/core/canon"
 	"assay/core/fault"
 	"assay/core/limit"
 	"assay/core/money"
 	"assay/core/sign"
+	"assay/run/lines"
 )
 
 // The lines of a window's file, in UTF-8 canonical JSON:
@@ -91,10 +95,21 @@ type replayer struct {
 	window *Window
 	header bool
 	open   map[string]hold // by call id
+	at     int64           // where the line stands in the file
 }
 
 // take reads one line. What no meter writes is refused: the lines were whole, so it is not a torn write.
 func (p *replayer) take(number int64, payload []byte) error {
+	at := p.at
+	p.at += lines.Lead + int64(len(payload)) + lines.Trail
+	if p.header {
+		if done, err := p.settled(at, payload); done || err != nil {
+			if err != nil {
+				err = BadLine.Because(err).With(fault.Int("line", number))
+			}
+			return err
+		}
+	}
 	var o op
 	if err := canon.Strict(payload, &o); err != nil {
 		return BadLine.Because(err).With(fault.Int("line", number))
@@ -154,23 +169,61 @@ func (p *replayer) apply(o op) error {
 		delete(p.open, o.ID)
 		a.refused(o.ID, o.Text, o.Why)
 		return nil
-	case opCall, opCharge:
-		r, err := receipt.Parse(o.Receipt)
-		if err != nil {
-			return err
-		}
-		a, err := p.arm(r.CallID)
-		if err != nil {
-			return err
-		}
-		if r.Duel != a.Duel || r.Replayed != (o.Op == opCharge) || !r.Replayed && receipt.TextHash(o.Text) != r.ResponseHash {
-			return errKind
-		}
-		delete(p.open, r.CallID)
-		a.settled(r, o.Text)
-		return nil
 	}
 	return errKind
+}
+
+// Heads of the lines that a large file is made of.
+var (
+	callHead   = []byte(`{"op":"call","receipt":{"call_id":"`)
+	chargeHead = []byte(`{"op":"charge","receipt":{"call_id":"`)
+)
+
+// settled takes up a call or a charge by what accounts need of it; the rest is read when somebody asks for the call. done is
+// false for every other line.
+func (p *replayer) settled(at int64, payload []byte) (done bool, err error) {
+	replayed := bytes.HasPrefix(payload, chargeHead)
+	if !replayed && !bytes.HasPrefix(payload, callHead) {
+		return false, nil
+	}
+	id, model := canon.Text(jsontext.Value(canon.Peek(payload, "call_id"))), canon.Text(jsontext.Value(canon.Peek(payload, "model")))
+	cost, err := money.Parse(string(canon.Peek(payload, "cost_usd")))
+	if err != nil {
+		return true, err
+	}
+	a, err := p.arm(id)
+	if err != nil {
+		return true, err
+	}
+	delete(p.open, id)
+	a.metered, a.account.owed = a.metered.Plus(cost), a.account.owed.Plus(cost)
+	if replayed {
+		a.charged[id] = true
+		return true, nil
+	}
+	a.known[id] = &past{at: at + lines.Lead, length: len(payload)}
+	p.window.priced(model, cost, string(canon.Peek(payload, "failed")) == "true")
+	return true, nil
+}
+
+// readEvent reads what a call on record gave. w.mu is held.
+func (w *Window) readEvent(p *past, id string) (*episode.Event, error) {
+	text := make([]byte, p.length)
+	if _, err := w.read.ReadAt(text, p.at); err != nil {
+		return nil, fmt.Errorf("reading a call on record: %w", err)
+	}
+	var o op
+	if err := canon.Strict(text, &o); err != nil {
+		return nil, BadLine.Because(err).With(fault.Str("call", id))
+	}
+	r, err := receipt.Parse(o.Receipt)
+	if err != nil {
+		return nil, BadLine.Because(err).With(fault.Str("call", id))
+	}
+	if r.CallID != id || r.Replayed || receipt.TextHash(o.Text) != r.ResponseHash {
+		return nil, BadLine.With(fault.Str("call", id))
+	}
+	return eventOf(r, o.Text), nil
 }
 
 // arm returns the arm of a call that is not on record yet.

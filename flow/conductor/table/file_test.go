@@ -97,9 +97,8 @@ func TestRefusedFilesStayAsTheyAre(t *testing.T) {
 		"an edited row": {func(p string) error {
 			return os.WriteFile(p, bytes.Replace(text, []byte(`"grade":1.0`), []byte(`"grade":0.0`), 1), 0o600)
 		}, seven, lines.Damaged, "line 2"},
-		"a doubled row":    {foreign(good, good), seven, conductor.DuplicateRow, "line 3"},
-		"not a row":        {foreign(good, []byte(`{"a":1}`)), seven, conductor.BadRow, "line 3"},
-		"another spelling": {foreign(append([]byte(" "), good...)), seven, conductor.BadRow, "line 2"},
+		"a doubled row": {foreign(good, good), seven, conductor.DuplicateRow, "line 3"},
+		"not a row":     {foreign(good, []byte(`{"a":1}`)), seven, conductor.BadRow, "line 3"},
 	} {
 		path := filepath.Join(t.TempDir(), "table")
 		if err := c.write(path); err != nil {
@@ -115,6 +114,27 @@ func TestRefusedFilesStayAsTheyAre(t *testing.T) {
 		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 			t.Errorf("%s: the refused file was changed", name)
 		}
+	}
+}
+
+// A whole line that no table writes is found when its row is wanted: it is not served.
+func TestARowOfAnotherSpellingIsNotServed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	good, err := outcome.Entry{Key: key(1), Row: row(1), FilledAt: 1}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := lines.Open(path, "assay/outcomes/1 window 7 nonce feed", nil)
+	if err = errors.Join(err, f.Write(append([]byte(" "), good...)), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := table.Open(path, seven, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	if row, err := tab.Claim(t.Context(), key(1)); fault.Of(err) != conductor.BadRow || row != nil {
+		t.Errorf("%v, %v", row, err)
 	}
 }
 

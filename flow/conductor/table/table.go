@@ -10,16 +10,21 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"assay/conductor"
 	"assay/conductor/outcome"
+	"assay/core/canon"
 	"assay/core/fault"
 	"assay/core/money"
 	"assay/run/lines"
@@ -39,6 +44,7 @@ func (w Window) format() string {
 type Table struct {
 	now  func() time.Time
 	file *lines.File // nil: in memory
+	read *os.File    // the same, for rows that were there when it was opened
 
 	mu     sync.Mutex
 	draws  map[outcome.Key]*draw
@@ -52,6 +58,8 @@ type draw struct {
 	outcome.Entry
 	digest  string
 	line    int64 // its position in the file
+	at      int64 // of a row that is not loaded: where its payload stands,
+	length  int   // and how long it is; 0 for a row that is loaded
 	durable bool
 }
 
@@ -65,27 +73,64 @@ func New() *Table {
 func Open(path string, w Window, now func() time.Time) (*Table, error) {
 	t := New()
 	t.now = now
+	at := lines.Start(w.format())
 	file, err := lines.Open(path, w.format(), func(_ int64, payload []byte) error {
-		e, err := outcome.Parse(payload)
+		d := &draw{at: at + lines.Lead, length: len(payload), durable: true}
+		at += lines.Lead + int64(len(payload)) + lines.Trail
+		attempt, err := strconv.Atoi(string(canon.Peek(payload, "attempt")))
 		if err != nil {
-			return err
+			return conductor.BadRow.Because(err)
 		}
-		if t.draws[e.Key] != nil {
-			return conductor.DuplicateRow.With(subject(e.Key)...)
+		d.Key = outcome.Key{
+			Task: canon.Text(jsontext.Value(canon.Peek(payload, "task_id"))), Model: canon.Text(jsontext.Value(canon.Peek(payload, "model_id"))), Attempt: attempt,
 		}
-		d, err := drawn(e)
-		if err != nil {
-			return err
+		if t.draws[d.Key] != nil {
+			return conductor.DuplicateRow.With(subject(d.Key)...)
 		}
-		d.durable = true
-		t.draws[e.Key] = d
+		t.draws[d.Key] = d
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the outcome table: %w", err)
 	}
 	t.file = file
+	if t.read, err = os.Open(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the outcome table: %w", err), file.Close())
+	}
 	return t, nil
+}
+
+// load reads a row that was on disk when the table was opened. t.mu is held.
+func (t *Table) load(d *draw) error {
+	if d.length == 0 {
+		return nil
+	}
+	text := make([]byte, d.length)
+	if _, err := t.read.ReadAt(text, d.at); err != nil {
+		return fmt.Errorf("reading the outcome table: %w", err)
+	}
+	e, err := outcome.Parse(text)
+	if err == nil && e.Key != d.Key {
+		err = conductor.BadRow.With(subject(d.Key)...)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the outcome table: %w", err)
+	}
+	full, err := drawn(e)
+	if err != nil {
+		return err
+	}
+	d.Entry, d.digest, d.length = full.Entry, full.digest, 0
+	return nil
+}
+
+// loadAll reads every row. What cannot be read ends the table. t.mu is held.
+func (t *Table) loadAll() {
+	for _, d := range t.draws {
+		if err := t.load(d); err != nil && t.broken == nil {
+			t.broken = err
+		}
+	}
 }
 
 func subject(k outcome.Key) []fault.Field {
@@ -121,6 +166,9 @@ func (t *Table) claim(k outcome.Key) (row *outcome.Row, wait <-chan struct{}, er
 		return nil, nil, t.broken
 	}
 	if d := t.draws[k]; d != nil && d.durable {
+		if err := t.load(d); err != nil {
+			return nil, nil, err
+		}
 		row := d.Row
 		return &row, nil, nil
 	}
@@ -214,6 +262,7 @@ func (t *Table) Hit(k outcome.Key) {
 func (t *Table) Stats() outcome.Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.loadAll()
 	var s outcome.Stats
 	for _, d := range t.draws {
 		if !d.durable {
@@ -235,6 +284,7 @@ func (t *Table) Stats() outcome.Stats {
 // Rows yields every row that is on disk in the order of keys, with its digest. Rows that are filled meanwhile may be missing.
 func (t *Table) Rows() iter.Seq2[outcome.Entry, string] {
 	t.mu.Lock()
+	t.loadAll()
 	draws := slices.Collect(maps.Values(t.draws))
 	draws = slices.DeleteFunc(draws, func(d *draw) bool { return !d.durable })
 	t.mu.Unlock()
@@ -252,6 +302,7 @@ func (t *Table) Rows() iter.Seq2[outcome.Entry, string] {
 func (t *Table) Retest(nonce string) []outcome.Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.loadAll()
 	var hit []outcome.Key
 	for k := range t.hits {
 		if d := t.draws[k]; d != nil && d.durable {
@@ -273,7 +324,7 @@ func (t *Table) Close() error {
 	if t.file == nil {
 		return nil
 	}
-	err := t.file.Close()
+	err := errors.Join(t.file.Close(), t.read.Close())
 	if t.broken == nil {
 		t.broken = lines.Broken.Because(os.ErrClosed)
 	}

@@ -70,12 +70,23 @@ func (o *Owner) open(d *drawn) (*running, error) {
 	for _, id := range ids {
 		r.gate = append(r.gate, byID[id])
 	}
-	if r.table, err = table.Open(o.work(d.Window, "outcomes"), table.Window{Number: d.Window, Nonce: d.Nonce}, o.Now); err != nil {
-		return nil, fmt.Errorf("opening the outcome table: %w", err)
-	}
-	r.meter, err = meter.Open(o.work(d.Window, "meter"), meter.Settings{Window: d.Window, Signer: o.Gateway, RowDigest: outcome.Digest, Idempotent: o.idempotent()})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the meter: %w", err), r.table.Close())
+	opening := make(chan error, 1)
+	go func() { // both files are large, and each is read whole
+		var err error
+		r.meter, err = meter.Open(o.work(d.Window, "meter"), meter.Settings{Window: d.Window, Signer: o.Gateway, RowDigest: outcome.Digest, Idempotent: o.idempotent()})
+		opening <- err
+	}()
+	r.table, err = table.Open(o.work(d.Window, "outcomes"), table.Window{Number: d.Window, Nonce: d.Nonce}, o.Now)
+	merr := <-opening
+	switch {
+	case err != nil:
+		err = fmt.Errorf("opening the outcome table: %w", err)
+		if merr == nil {
+			err = errors.Join(err, r.meter.Close())
+		}
+		return nil, err
+	case merr != nil:
+		return nil, errors.Join(fmt.Errorf("opening the meter: %w", merr), r.table.Close())
 	}
 	return r, nil
 }
