@@ -102,15 +102,12 @@ func large(b *testing.B, n int) {
 	b.Logf("audit: %d episodes, %d steps, %d receipts in %v", counts.Episodes, counts.Steps, counts.Receipts, took.Round(time.Millisecond))
 	b.ReportMetric(float64(counts.Steps)/took.Seconds(), "audit-steps/s")
 
+	step := []string{"conductor", "show", "owner/public", "--arm", "king", "--episode", strconv.Itoa(n * 61 / 100), "--step", "3"}
 	began = time.Now()
-	show := exec.Command(s.bin, "conductor", "show", "owner/public", "--arm", "king", "--episode", strconv.Itoa(n*61/100), "--step", "3")
-	show.Dir = dir
-	text, err := show.Output()
+	s.must(step...)
 	took = time.Since(began)
-	if err != nil || len(text) == 0 {
-		b.Fatalf("%v", err)
-	}
-	b.Logf("one step opened by the program in %v, %d KiB of memory", took.Round(time.Millisecond), maxRSS(show))
+	_, kib := memoryOf(b, dir, s.bin, step...)
+	b.Logf("one step opened by the program in %v, %d KiB of memory", took.Round(time.Millisecond), kib)
 	b.ReportMetric(took.Seconds()*1000, "show-ms")
 }
 
