@@ -109,32 +109,38 @@ type Options struct {
 
 // Counts say what was recomputed.
 type Counts struct {
-	Leaves, Windows, Arms, Episodes, Steps, Requests, Receipts int64
-	Observations                                               int64 // that were made again in the repositories
+	Leaves       int64 `json:"leaves"`
+	Arms         int64 `json:"arms"`
+	Episodes     int64 `json:"episodes"`
+	Steps        int64 `json:"steps"`
+	Requests     int64 `json:"requests"`
+	Receipts     int64 `json:"receipts"`
+	Observations int64 `json:"observations"` // that were made again in the repositories
 }
 
 // Report is what an audit found right.
 type Report struct {
 	Counts
-	Key      string
-	Size     int64 // of the log
-	Root     string
-	Schedule string // root of the schedule, which the chain holds since before anybody submitted; "" without windows
-	Windows  []WindowReport
-	Attested []string // what the publication says and nobody can recompute
+	Holds    bool           `json:"holds"` // true: what does not hold is an error and no report
+	Key      string         `json:"key"`
+	Size     int64          `json:"log_size"` // leaves of the log
+	Root     string         `json:"log_root"`
+	Schedule string         `json:"schedule_root"` // root of the schedule, which the chain holds since before anybody submitted; "" without windows
+	Windows  []WindowReport `json:"windows"`
+	Attested []string       `json:"attested"` // what the publication says and nobody can recompute
 }
 
 // WindowReport is one window.
 type WindowReport struct {
-	Window   int64
-	Nonce    string // hash of the chain's block
-	Block    int64  // number of that block
-	Revealed bool
-	Tasks    int
-	Arms     []string
-	Crowned  string
-	Reigns   string
-	Notes    []string
+	Window   int64    `json:"window"`
+	Nonce    string   `json:"nonce"` // hash of the chain's block
+	Block    int64    `json:"block"` // number of that block
+	Revealed bool     `json:"revealed"`
+	Tasks    int      `json:"tasks"`
+	Arms     []string `json:"arms"`
+	Crowned  string   `json:"crowned"`
+	Reigns   string   `json:"reigns"`
+	Notes    []string `json:"notes"`
 }
 
 // Audit recomputes a publication under the pinned key. Its error is a *Finding, or says why a file could not be read.
@@ -142,7 +148,7 @@ func Audit(fsys fs.FS, key tlog.VerifierKey, o Options) (*Report, error) {
 	if o.Workers < 1 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	a := &auditor{fsys: fsys, key: key, Options: o, report: &Report{Key: key.String()}}
+	a := &auditor{fsys: fsys, key: key, Options: o, report: &Report{Holds: true, Key: key.String()}}
 	for _, step := range []func() error{a.keyFile, a.log, a.windows} {
 		if err := step(); err != nil {
 			return nil, err
@@ -279,7 +285,6 @@ func (a *auditor) each(numbers []int64, schedule window.Manifest) (last *round.R
 			last = r
 		}
 		reveals = append(reveals, revealedWindow{w.dir, r})
-		a.report.Counts.Windows++
 	}
 	return last, reveals, nil
 }

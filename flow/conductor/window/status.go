@@ -4,36 +4,34 @@ import (
 	"context"
 	"fmt"
 
-	"assay/conductor/submission"
 	"assay/store"
 )
 
 // Status is how far a season has come.
 type Status struct {
-	Key       string // the publication's verifier key
-	Root      string // the signal that commits the schedule
-	Head      int64  // newest block
-	Now       int64  // window that the head lies in; 0 before the first
-	OpensAt   int64  // block that opens the next window that is not drawn
-	Windows   []Stage
-	Published int64 // newest published window, 0 for none
-	Reigns    string
-	Queue     []submission.Place // what waits for the next window, as the chain stands
+	Key       string  `json:"key"`      // the publication's verifier key
+	Root      string  `json:"schedule"` // the signal that commits the schedule
+	Head      int64   `json:"head"`     // newest block
+	Now       int64   `json:"now"`      // window that the head lies in; 0 before the first
+	OpensAt   int64   `json:"opens_at"` // block that opens the next window that is not drawn
+	Windows   []Stage `json:"windows"`
+	Published int64   `json:"published"` // newest published window, 0 for none
+	Reigns    string  `json:"reigns"`    // "" while the first policy does
 }
 
 // Stage is one window.
 type Stage struct {
-	Window int64
-	Block  int64
-	Phase  string
-	Arms   []ArmStage
+	Window int64      `json:"window"`
+	Block  int64      `json:"block"`
+	Phase  string     `json:"phase"` // opened, settled, weighed or published
+	Arms   []ArmStage `json:"arms"`  // of an opened one
 }
 
 // ArmStage is how far an arm has come.
 type ArmStage struct {
-	Arm     string
-	Ended   int
-	Aborted string
+	Arm     string `json:"arm"`
+	Ended   int    `json:"ended"` // episodes
+	Aborted string `json:"aborted"`
 }
 
 // Status reads how far the season has come. It changes nothing.
