@@ -71,6 +71,23 @@ func TestSendPassesBytesAndKey(t *testing.T) {
 	}
 }
 
+// A named exchange carries its name at every try; others carry none.
+func TestAnExchangeIsNamedByItsKey(t *testing.T) {
+	var got [][]string
+	c := newClient(t, openai.Options{Carrier: carrier(func(r *http.Request) (*http.Response, error) {
+		got = append(got, r.Header["Idempotency-Key"])
+		return respond(503, strings.NewReader("busy")), nil
+	}), Attempts: 2, Sleep: func(context.Context, time.Duration) error { return nil }})
+	for _, key := range []string{"w3-king-1/0/0/0", ""} {
+		if _, err := c.Send(t.Context(), llm.Request{Path: llm.ChatPath, Body: []byte(`{}`), Key: key}); err == nil {
+			t.Error("an answer")
+		}
+	}
+	if fmt.Sprint(got) != "[[w3-king-1/0/0/0] [w3-king-1/0/0/0] [] []]" {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestBehaviourW10_RetryableStatusesShareOneBudget(t *testing.T) {
 	for _, status := range []int{408, 429, 500, 502, 503, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
