@@ -19,6 +19,7 @@ import (
 	"assay/flow/conductor/meter"
 	"assay/flow/conductor/play"
 	"assay/flow/conductor/window"
+	"assay/store"
 	"assay/view"
 )
 
@@ -79,7 +80,7 @@ type windowFlags struct {
 }
 
 func (f *windowFlags) register(c *cobra.Command) {
-	c.Flags().Int64Var(&f.window, "window", 0, "`NUMBER` of the window; default the first that is not published")
+	c.Flags().Int64Var(&f.window, "window", 0, "`NUMBER` of the window; default the first that is not finished")
 	c.Flags().BoolVar(&f.json, "json", false, "print the result as JSON")
 }
 
@@ -91,6 +92,11 @@ func (f *windowFlags) number(ctx context.Context, o *owner.Opened) (int64, error
 	s, err := o.Status(ctx)
 	if err != nil {
 		return 0, err
+	}
+	for _, w := range s.Windows { // one whose last step was cut off may be published already
+		if w.Phase != store.Published.String() {
+			return w.Window, nil
+		}
 	}
 	return s.Published + 1, nil
 }

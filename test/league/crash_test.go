@@ -65,7 +65,8 @@ func differ(want, got map[string][]byte) string {
 }
 
 // TestKilledAtEveryWrite kills the owner at its n-th write, lets it go on, and compares what it publishes. Without
-// ASSAY_CRASH_ALL it takes as many points as fit into ASSAY_CRASH_SECONDS (40), spread evenly; "make crash" takes all.
+// ASSAY_CRASH_ALL it takes as many points as fit into ASSAY_CRASH_SECONDS (40), spread evenly; "make crash" takes all, or all from
+// ASSAY_CRASH_FROM on.
 func TestKilledAtEveryWrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("killing at every write takes a minute: run without -short")
@@ -97,10 +98,13 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	killed, deadline := 0, time.Now().Add(seconds(t))
 	step := 1
 	if os.Getenv("ASSAY_CRASH_ALL") == "" {
-		step = max(1, int(time.Duration(points)*(3*took)/seconds(t)))
+		step = max(1, int(time.Duration(points)*(3*took/2)/seconds(t)))
 	}
 	asked, paidTwice := 0, 0
 	first := 1 + int(time.Now().Unix())%step // another comb each time
+	if n, err := strconv.Atoi(os.Getenv("ASSAY_CRASH_FROM")); err == nil {
+		first = n
+	}
 	for at := first; at <= points; at += step {
 		if os.Getenv("ASSAY_CRASH_ALL") == "" && time.Now().After(deadline) {
 			break
