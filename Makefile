@@ -4,7 +4,7 @@ FUZZTIME ?= 30s
 RACE     := $(shell command -v "$$($(GO) env CC 2>/dev/null)" >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 LINT      = $(GO) tool -modfile=.ci/tools.mod staticcheck
 
-.PHONY: help test build demo check fuzz bench crash cheaters gen need-go
+.PHONY: help test build demo check fuzz bench crash large cheaters gen need-go
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -41,6 +41,9 @@ bench: need-go ## measure end to end, then run every benchmark
 
 crash: need-go ## kill an owner at every one of its writes (about half an hour)
 	@ASSAY_CRASH_ALL=1 $(GO) test -v -count=1 -timeout 3h -run TestKilledAtEveryWrite ./test/league
+
+large: need-go ## play, cut, resume, audit and open a window of 200,000 tasks (minutes; LEAGUE_DIR names a disk)
+	@LEAGUE_LARGE=200000 $(GO) test -run '^$$' -bench LargeWindow -benchtime 1x -timeout 1h ./test/league
 
 cheaters: need-go ## play the table of cheating policies over 10,000 windows and write docs/cheaters.md
 	@$(GO) run ./bench/cheaters -world ../shared/data/routerarena -out docs/cheaters.md
