@@ -8,7 +8,7 @@ LINT      = $(GO) tool -modfile=.ci/tools.mod staticcheck
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: need-go ## check the form, the floors and walls, and run every test
 	@$(MAKE) --no-print-directory form

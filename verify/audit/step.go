@@ -1,19 +1,15 @@
 package audit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"assay/conductor/action"
 	"assay/conductor/catalog"
 	"assay/conductor/ending"
 	"assay/conductor/episode"
-	"assay/conductor/profile"
 	"assay/conductor/publication"
 	"assay/conductor/state"
 	"assay/conductor/task"
@@ -63,12 +59,12 @@ func Steps(fsys fs.FS, number int64, arm string, place int) ([]Step, error) {
 	if err := publication.Parse(path.Join(dir, publication.RulesFile), 1, line, &w.rules); err != nil {
 		return nil, find(path.Join(dir, publication.RulesFile), 1, err)
 	}
-	snapshot, err := catalog.Thaw(head.catalog, head.profile)
+	snapshot, err := catalog.Thaw(head.Catalog, head.Profile)
 	if err != nil {
 		return nil, find(path.Join(dir, publication.RecordFile), 1, err)
 	}
-	w.profile = head.profile
-	if w.renderer, err = state.NewRenderer(w.rules.Instructions, snapshot, head.profile); err != nil {
+	w.profile = head.Profile
+	if w.renderer, err = state.NewRenderer(w.rules.Instructions, snapshot, head.Profile); err != nil {
 		return nil, err
 	}
 	file := publication.Numbered(path.Join(dir, publication.ArmsDir, arm), place)
@@ -179,44 +175,13 @@ func pinned(line []byte, id string) (task.Pinned, error) {
 	return slice[0], nil
 }
 
-// head is what stands at the head of a window record.
-type head struct {
-	catalog string
-	profile profile.Profile
-}
-
-// head reads the head of a record without its long lists: members stand in the order of their names, and the tasks come last.
-func (a *auditor) head(file string) (head, error) {
+// head reads the head of a window record.
+func (a *auditor) head(file string) (publication.Head, error) {
 	f, err := a.fsys.Open(file)
 	if err != nil {
-		return head{}, find(file, 0, NotFound.Because(err))
+		return publication.Head{}, find(file, 0, NotFound.Because(err))
 	}
 	defer f.Close()
-	d := jsontext.NewDecoder(f)
-	h := head{profile: profile.Compat}
-	for range 3 { // {"record":{
-		if _, err := d.ReadToken(); err != nil {
-			return h, find(file, 1, BadRecord.Because(err))
-		}
-	}
-	for {
-		name, err := d.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return h, find(file, 1, BadRecord.Because(err))
-		}
-		member := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return h, find(file, 1, BadRecord.Because(err))
-		}
-		switch member {
-		case "catalog":
-			h.catalog = canon.Text(value)
-		case "schedule":
-			if bytes.Contains(value, []byte(`"profile":"strict"`)) {
-				h.profile = profile.Strict
-			}
-			return h, nil
-		}
-	}
+	h, err := publication.ReadHead(f)
+	return h, find(file, 1, err)
 }

@@ -195,11 +195,11 @@ func openWindow(fsys fs.FS, n int64) (*Set, error) {
 	if err := readLine(fsys, path.Join(dir, publication.RulesFile), &rules); err != nil {
 		return nil, err
 	}
-	s := &Set{Window: n, Nonce: head.nonce, Profile: head.profile, Rates: rules.Rates(), tasks: map[string]task.Pinned{}}
-	if s.Snapshot, err = catalog.Thaw(head.catalog, head.profile); err != nil {
+	s := &Set{Window: n, Nonce: head.Nonce, Profile: head.Profile, Rates: rules.Rates(), tasks: map[string]task.Pinned{}}
+	if s.Snapshot, err = catalog.Thaw(head.Catalog, head.Profile); err != nil {
 		return nil, fmt.Errorf("reading the catalog of window %d: %w", n, err)
 	}
-	if s.Renderer, err = state.NewRenderer(rules.Instructions, s.Snapshot, head.profile); err != nil {
+	if s.Renderer, err = state.NewRenderer(rules.Instructions, s.Snapshot, head.Profile); err != nil {
 		return nil, err
 	}
 	if err := s.readTasks(fsys, path.Join(dir, publication.TasksDir)); err != nil {

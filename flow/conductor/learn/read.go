@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"assay/conductor/catalog"
 	"assay/conductor/profile"
 	"assay/conductor/publication"
@@ -130,48 +128,14 @@ func (s *Set) header(line []byte) error {
 	return err
 }
 
-// head is what stands at the head of a window record.
-type head struct {
-	catalog, nonce string
-	profile        profile.Profile
-}
-
-// readHead reads the head of a window record without its long lists.
-func readHead(fsys fs.FS, file string) (head, error) {
+// readHead reads the head of a window record.
+func readHead(fsys fs.FS, file string) (publication.Head, error) {
 	f, err := fsys.Open(file)
 	if err != nil {
-		return head{}, BadSource.Because(err)
+		return publication.Head{}, BadSource.Because(err)
 	}
 	defer f.Close()
-	d := jsontext.NewDecoder(f)
-	h := head{profile: profile.Compat}
-	for range 3 { // {"record":{
-		if _, err := d.ReadToken(); err != nil {
-			return h, BadSource.Because(err)
-		}
-	}
-	for {
-		name, err := d.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return h, BadSource.Because(err)
-		}
-		member := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return h, BadSource.Because(err)
-		}
-		switch member {
-		case "catalog":
-			h.catalog = canon.Text(value)
-		case "nonce":
-			h.nonce = canon.Text(value)
-		case "schedule":
-			if bytes.Contains(value, []byte(`"profile":"strict"`)) {
-				h.profile = profile.Strict
-			}
-			return h, nil
-		}
-	}
+	return publication.ReadHead(f)
 }
 
 func readLine(fsys fs.FS, file string, v any) error {

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -47,7 +46,6 @@ var (
 	NotPinned   = fault.NewCode("window.root_not_committed", fault.NotAllowed, "the chain does not hold the root of this season's schedule: commit it before anybody submits")
 	BadLaunch   = fault.NewCode("window.launch", fault.NotAllowed, "the season does not fit the chain's settings")
 	NoReference = fault.NewCode("window.no_reference", fault.NotAllowed, "submissions wait and there is no reference to admit them by")
-	DarkGrader  = fault.NewCode("window.arm_failed", fault.Unready, "an arm cannot be played")
 )
 
 // Serving is a submission that is to be played.
@@ -168,13 +166,4 @@ func (o *Owner) Root() (string, error) {
 // work returns the folder of a window's private files.
 func (o *Owner) work(window int64, more ...string) string {
 	return filepath.Join(append([]string{o.Dir, "window", strconv.FormatInt(window, 10)}, more...)...)
-}
-
-// exists reports whether a file is there.
-func exists(path string) (bool, error) {
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }
