@@ -50,17 +50,24 @@ func openOwner(c *cobra.Command, env *Env, dir string, drain <-chan struct{}, pr
 	return o, err
 }
 
+// withOwner opens the owner's folder that the first argument names, for one command.
+func withOwner(env *Env, do func(*cobra.Command, *owner.Opened) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) (err error) {
+		o, err := openOwner(c, env, args[0], nil, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.Close()) }()
+		return do(c, o)
+	}
+}
+
 func newWindowCommit(env *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "commit OWNER",
 		Short: "Commit the schedule's root on the chain, before anybody submits",
 		Args:  exactArgs("OWNER"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			o, err := openOwner(c, env, args[0], nil, nil)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, o.Close()) }()
+		RunE: withOwner(env, func(c *cobra.Command, o *owner.Opened) error {
 			if err := o.Commit(c.Context(), o.Hotkey); err != nil {
 				return err
 			}
@@ -69,7 +76,7 @@ func newWindowCommit(env *Env) *cobra.Command {
 				_, err = fmt.Fprintln(env.Out, signal)
 			}
 			return err
-		},
+		}),
 	}
 }
 
@@ -111,12 +118,7 @@ func newWindowDraw(env *Env) *cobra.Command {
 Exit codes: 0 drawn, 1 failed, 2 usage, 3 refused, 4 the window's block is not there yet.`,
 		Example: "  assay conductor window draw ./owner --window 3",
 		Args:    exactArgs("OWNER"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			o, err := openOwner(c, env, args[0], nil, nil)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, o.Close()) }()
+		RunE: withOwner(env, func(c *cobra.Command, o *owner.Opened) error {
 			n, err := f.number(c.Context(), o)
 			if err != nil {
 				return err
@@ -133,7 +135,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 refused, 4 the window's block is not t
 				return printJSON(env.Out, v)
 			}
 			return v.Text(env.Out)
-		},
+		}),
 	}
 	f.register(c)
 	return c
@@ -211,12 +213,7 @@ func newWindowPublish(env *Env) *cobra.Command {
 Exit codes: 0 published, 1 failed, 2 usage, 3 refused, 4 the window is not decided yet.`,
 		Example: "  assay conductor window publish ./owner --window 3",
 		Args:    exactArgs("OWNER"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			o, err := openOwner(c, env, args[0], nil, nil)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, o.Close()) }()
+		RunE: withOwner(env, func(c *cobra.Command, o *owner.Opened) error {
 			n, err := f.number(c.Context(), o)
 			if err != nil {
 				return err
@@ -235,7 +232,7 @@ Exit codes: 0 published, 1 failed, 2 usage, 3 refused, 4 the window is not decid
 				}
 			}
 			return &exitError{ExitNotReady, "'assay conductor window run' plays it", fmt.Errorf("window %d is not decided", n)}
-		},
+		}),
 	}
 	f.register(c)
 	return c
@@ -248,12 +245,7 @@ func newWindowStatus(env *Env) *cobra.Command {
 		Short:   "Say how far the season has come",
 		Example: "  assay conductor window status ./owner",
 		Args:    exactArgs("OWNER"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			o, err := openOwner(c, env, args[0], nil, nil)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, o.Close()) }()
+		RunE: withOwner(env, func(c *cobra.Command, o *owner.Opened) error {
 			s, err := o.Status(c.Context())
 			if err != nil {
 				return err
@@ -262,7 +254,7 @@ func newWindowStatus(env *Env) *cobra.Command {
 				return printJSON(env.Out, s)
 			}
 			return statusText(env.Out, o, s)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the status as JSON")
 	return c
