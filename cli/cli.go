@@ -84,7 +84,7 @@ Exit codes of every command: 0 done, 1 failed, 2 usage, 3 refused or verificatio
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(newConductor(env), newWorld(env), newModel(env), newConformance(env))
+	root.AddCommand(newConductor(env), newWorld(env), newModel(env), newChain(env), newConformance(env))
 	return root
 }
 

@@ -46,7 +46,7 @@ func newConductor(env *Env) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newDev(env), newParse(env), newRender(env), newScore(env), newDuel(env), newAdmit(env), newReference(env), newSubmit(env), newWindow(env), newAudit(env), newShow(env), newPower(env), newExport(env), newReplay(env))
+	c.AddCommand(newDev(env), newParse(env), newRender(env), newScore(env), newDuel(env), newAdmit(env), newReference(env), newHotkey(env), newSubmit(env), newWindow(env), newAudit(env), newShow(env), newPower(env), newExport(env), newReplay(env))
 	return c
 }
 

@@ -29,7 +29,7 @@ func program(name string) func() {
 	}
 }
 
-// smallTokenizer is a complete tokenizer of a few hundred words; scripts find it in their folder.
+// smallTokenizer is a complete tokenizer of a few hundred words; scripts find it in their folder, beside the example of a window.
 const smallTokenizer = "../../conductor/tokens/testdata/small.json"
 
 func copyFile(to, from string) error {
@@ -44,6 +44,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
+			if err := copyFile(filepath.Join(e.WorkDir, "window.sh"), "../../examples/window.sh"); err != nil {
+				return err
+			}
 			return copyFile(filepath.Join(e.WorkDir, "small-tokenizer.json"), smallTokenizer)
 		},
 		Condition: func(cond string) (bool, error) {
