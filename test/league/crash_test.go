@@ -95,7 +95,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	if crowned == 0 || again != 0 || s.provider.unnamed != 0 {
 		t.Fatalf("the small league crowns nobody, or asks again: %s", out)
 	}
-	killed, deadline := 0, time.Now().Add(seconds(t))
+	killed, short, deadline := 0, 0, time.Now().Add(seconds(t))
 	step := 1
 	if os.Getenv("ASSAY_CRASH_ALL") == "" {
 		step = max(1, int(time.Duration(points)*(3*took/2)/seconds(t)))
@@ -112,10 +112,14 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		s.restore(template)
 		s.provider.reset()
 		_, err := s.run([]string{"ASSAY_CRASH_AT=" + strconv.Itoa(at)}, run...)
-		if !wasKilled(err) {
+		switch {
+		case wasKilled(err):
+			killed++
+		case err == nil && at > points*4/5:
+			short++ // records that meet share a write, so that runs differ in how many they make; this one ended before its moment
+		default:
 			t.Fatalf("point %d: the process was not killed: %v", at, err)
 		}
-		killed++
 		if out, err := s.run(nil, run...); err != nil {
 			t.Fatalf("point %d: going on: %v\n%s", at, err, out)
 		}
@@ -129,8 +133,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			t.Errorf("point %d: %d calls billed, not %d; %d without a key", at, b, billed, s.provider.unnamed)
 		}
 	}
-	t.Logf("killed at %d of %d writes: %d publications equal byte for byte; calls paid twice: %d; answers fetched again from the provider's record: %d",
-		killed, points, killed, paidTwice, asked)
+	t.Logf("killed at %d of %d writes (%d runs made fewer): %d publications equal byte for byte; calls paid twice: %d; answers fetched again from the provider's record: %d",
+		killed, points, short, killed+short, paidTwice, asked)
 	if killed == 0 {
 		t.Error("nothing was killed")
 	}
