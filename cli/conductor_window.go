@@ -172,6 +172,10 @@ func runWindow(c *cobra.Command, env *Env, f *windowFlags, dir string) (err erro
 	if err != nil {
 		return err
 	}
+	if f.until > 0 && n > f.until { // the run before was cut off after its last step
+		_, err := fmt.Fprintf(env.Err, "every window up to %d is published\n", f.until)
+		return err
+	}
 	if err := o.Launch(c.Context(), o.Hotkey); err != nil {
 		return hinted(err, "'assay conductor window commit "+dir+"' commits the schedule")
 	}
