@@ -2,7 +2,6 @@ package round_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -297,7 +296,7 @@ func sound(t interface{ Errorf(string, ...any) }, m *round.Machine) {
 	for _, w := range r.Weights {
 		total += float64(w.Share)
 	}
-	if math.Abs(total-1) > 1e-15 {
+	if total != 1 {
 		t.Errorf("weights sum to %v", total)
 	}
 	for _, o := range r.Outcomes {
@@ -408,10 +407,10 @@ func TestProperty_whatever_happens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := able()
 		queue := []string{"h1", "h2", "h3", "h4", "h5", "h6"}[:rapid.IntRange(0, 6).Draw(rt, "queue")]
-		w.admit, w.abort, w.void, w.unpaid = map[string]round.Event{}, map[string]string{}, map[string][]string{}, map[string]string{}
+		w.admit, w.abort, w.void, w.unpaid, w.rows = map[string]round.Event{}, map[string]string{}, map[string][]string{}, map[string]string{}, map[string]func([]score.Row){}
 		for _, a := range append([]string{"gate-cascade", "gate-always-cheapest", "king"}, queue...) {
 			w.quality[a] = rapid.Float64Range(0, 1).Draw(rt, a)
-			switch rapid.IntRange(0, 9).Draw(rt, a+" fault") {
+			switch rapid.IntRange(0, 12).Draw(rt, a+" fault") {
 			case 0:
 				w.abort[a] = "gone"
 			case 1:
@@ -420,14 +419,78 @@ func TestProperty_whatever_happens(t *testing.T) {
 				for range rapid.IntRange(1, 30).Draw(rt, a+" voids") {
 					w.void[a] = append(w.void[a], fmt.Sprintf("b-%d", len(w.void[a])%perBenchmark))
 				}
+			case 3:
+				how := rapid.SampledFrom([]ending.Ending{ending.BudgetExhausted, ending.DuelWallClock, ending.WallClock, ending.Futile}).Draw(rt, a+" cut")
+				from := rapid.IntRange(0, 60).Draw(rt, a+" from")
+				w.rows[a] = func(rows []score.Row) {
+					for i := from; i < len(rows); i++ {
+						rows[i] = score.Row{TaskID: rows[i].TaskID, Benchmark: rows[i].Benchmark, Ending: how}
+					}
+				}
 			}
 		}
 		for _, h := range queue {
-			w.admit[h] = rapid.SampledFrom([]round.Event{{Told: round.Admitted}, {Told: round.Admitted}, {Told: round.Refused, Detail: "r"}, {Told: round.Unready, Detail: "u"}}).Draw(rt, h+" admission")
+			w.admit[h] = rapid.SampledFrom([]round.Event{
+				{Told: round.Admitted}, {Told: round.Admitted}, {Told: round.Refused, Detail: "r"}, {Told: round.Skipped, Detail: "s"}, {Told: round.Unready, Detail: "u"},
+			}).Draw(rt, h+" admission")
+			if rapid.IntRange(0, 5).Draw(rt, h+" leaves") == 0 {
+				w.gone = append(w.gone, h)
+			}
+		}
+		if rapid.Bool().Draw(rt, "forfeit") {
+			w.promote = round.Event{Told: round.Forfeited, Detail: "no copy"}
 		}
 		s := setup(queue...)
 		s.King = rapid.SampledFrom([]string{"", "k"}).Draw(rt, "king")
-		s.KingGone = rapid.Bool().Draw(rt, "gone")
-		sound(rt, w.run(t, s))
+		s.KingGone = s.King != "" && rapid.Bool().Draw(rt, "gone")
+		s.Coronations = rapid.SampledFrom([][]string{nil, {"x", "k"}, {"h9", "x", "h9", "y", "z", "q", "r", "k"}}).Draw(rt, "coronations")
+		m := w.run(t, s)
+		sound(rt, m)
+		inOrder(rt, w.asked)
+		fair(rt, s, m)
 	})
+}
+
+// inOrder checks what every window asks for once, and in which order.
+func inOrder(t *rapid.T, asked []string) {
+	if n := len(asked); !slices.Equal(asked[n-4:], []string{"look", "persist", "weigh", "publish"}) {
+		t.Errorf("the window ends with %v", asked[n-4:])
+	}
+	seen := map[string]bool{}
+	for _, a := range asked {
+		if seen[a] {
+			t.Errorf("asked twice to %s", a)
+		}
+		seen[a] = true
+	}
+}
+
+// fair checks that shots, crowns and reigns agree with each other.
+func fair(t *rapid.T, s round.Setup, m *round.Machine) {
+	r := m.Reveal()
+	var spent, winners []string
+	for _, o := range r.Outcomes {
+		if o.ShotSpent {
+			spent = append(spent, o.Hotkey)
+		}
+		if o.Won && o.Eligible {
+			winners = append(winners, o.Hotkey)
+		}
+		if o.Status == submission.Deferred && (o.Verdict != nil || o.Arm != nil) {
+			t.Errorf("%s is deferred and judged", o.Hotkey)
+		}
+	}
+	if !slices.Equal(spent, m.Judged()) {
+		t.Errorf("shots of %v are kept, the reveal says %v", m.Judged(), spent)
+	}
+	if r.Crowned != "" && !slices.Contains(winners, r.Crowned) || r.Crowned == "" && len(winners) > 0 {
+		t.Errorf("%q is crowned, %v won", r.Crowned, winners)
+	}
+	king, coronations := m.Reigns()
+	switch crowned := len(coronations) > len(s.Coronations); {
+	case crowned && (king != r.Crowned || r.Promotion.Forfeited != ""):
+		t.Errorf("%q reigns after a coronation of %q, forfeited %q", king, r.Crowned, r.Promotion.Forfeited)
+	case !crowned && king != "" && (king != s.King || r.ReignEnded != ""):
+		t.Errorf("%q reigns without a coronation", king)
+	}
 }
