@@ -76,23 +76,23 @@ func runAudit(c *cobra.Command, env *Env, f *auditFlags, args []string) error {
 	if len(args) == 0 {
 		return usage(c, "DIR is missing")
 	}
-	root, err := os.OpenRoot(args[0])
+	fsys, root, err := openPublication(c.Context(), args[0])
 	if err != nil {
-		return fmt.Errorf("opening the publication: %w", err)
+		return err
 	}
 	defer root.Close()
-	key, err := pinnedKey(c, env, f.key, root.FS())
+	key, err := pinnedKey(c, env, f.key, fsys)
 	if err != nil {
 		return err
 	}
 	switch {
 	case f.prove != "":
-		return prove(env, f, root.FS(), key)
+		return prove(c.Context(), env, f, fsys, key)
 	case f.requests != "":
-		return writeRequests(env, f, root.FS(), key)
+		return writeRequests(c.Context(), env, f, fsys, key)
 	}
 	bar := auditBar(env)
-	r, err := audit.Audit(root.FS(), key, audit.Options{Only: f.window, Repository: f.repository(), Progress: func(n audit.Counts) {
+	r, err := audit.Audit(fsys, key, audit.Options{Only: f.window, Repository: f.repository(), Progress: func(n audit.Counts) {
 		if bar != nil {
 			_ = bar.Set64(n.Episodes)
 		}
@@ -101,7 +101,7 @@ func runAudit(c *cobra.Command, env *Env, f *auditFlags, args []string) error {
 		_ = bar.Finish()
 	}
 	if err != nil {
-		return auditFailed(env, f, err)
+		return auditFailed(c.Context(), env, f, err)
 	}
 	if f.json {
 		return printJSON(env.Out, r)
@@ -156,7 +156,10 @@ func pinnedKey(c *cobra.Command, env *Env, text string, fsys fs.FS) (tlog.Verifi
 }
 
 // auditFailed prints a finding. What is none is an error like any other.
-func auditFailed(env *Env, f *auditFlags, err error) error {
+func auditFailed(ctx context.Context, env *Env, f *auditFlags, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted: this says nothing about the publication")
+	}
 	var found *audit.Finding
 	if !errors.As(err, &found) {
 		return err
@@ -217,7 +220,7 @@ func auditText(w io.Writer, r *audit.Report) error {
 }
 
 // writeRequests writes the body of every worker request of a window, or of all.
-func writeRequests(env *Env, f *auditFlags, fsys fs.FS, key tlog.VerifierKey) error {
+func writeRequests(ctx context.Context, env *Env, f *auditFlags, fsys fs.FS, key tlog.VerifierKey) error {
 	if _, err := os.Stat(f.requests); err == nil {
 		return fmt.Errorf("%s is there already: requests are written to a new folder", f.requests)
 	}
@@ -238,17 +241,17 @@ func writeRequests(env *Env, f *auditFlags, fsys fs.FS, key tlog.VerifierKey) er
 		err = os.Rename(partial, f.requests)
 	}
 	if err != nil {
-		return errors.Join(auditFailed(env, f, err), os.RemoveAll(partial))
+		return errors.Join(auditFailed(ctx, env, f, err), os.RemoveAll(partial))
 	}
 	_, err = fmt.Fprintf(env.Out, "%d requests below %s\n", n, f.requests)
 	return err
 }
 
-func prove(env *Env, f *auditFlags, fsys fs.FS, key tlog.VerifierKey) error {
+func prove(ctx context.Context, env *Env, f *auditFlags, fsys fs.FS, key tlog.VerifierKey) error {
 	window := f.window
 	text, err := audit.Prove(fsys, key, window, f.arm, f.episode)
 	if err != nil {
-		return auditFailed(env, f, err)
+		return auditFailed(ctx, env, f, err)
 	}
 	if err := writeFile(f.prove, text); err != nil {
 		return err
@@ -271,7 +274,7 @@ func checkProof(c *cobra.Command, env *Env, f *auditFlags) error {
 	if err != nil {
 		var found *audit.Finding
 		if errors.As(err, &found) {
-			return auditFailed(env, f, err)
+			return auditFailed(c.Context(), env, f, err)
 		}
 		if _, werr := fmt.Fprintf(env.Out, "DOES NOT HOLD\n%s\n", err); werr != nil {
 			return werr
@@ -310,14 +313,14 @@ Exit codes: 0 shown, 1 failed, 2 usage, 3 a prompt is not the one that was publi
 		Example: "  assay conductor show ./public --window 3 --arm king --episode 17 --step 1",
 		Args:    exactArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			root, err := os.OpenRoot(args[0])
+			fsys, root, err := openPublication(c.Context(), args[0])
 			if err != nil {
-				return fmt.Errorf("opening the publication: %w", err)
+				return err
 			}
 			defer root.Close()
-			steps, err := audit.Steps(root.FS(), f.window, f.arm, f.episode)
+			steps, err := audit.Steps(fsys, f.window, f.arm, f.episode)
 			if err != nil {
-				return auditFailed(env, f, err)
+				return auditFailed(c.Context(), env, f, err)
 			}
 			if step > len(steps) {
 				return usage(c, fmt.Sprintf("the episode has %d steps", len(steps)))

@@ -33,11 +33,11 @@ func (f *learnFlags) open(c *cobra.Command, env *Env, source string) ([]*learn.S
 		return nil, nil, fmt.Errorf("opening the traces: %w", err)
 	}
 	if info.IsDir() {
-		root, err := os.OpenRoot(source)
+		fsys, root, err := openPublication(c.Context(), source)
 		if err != nil {
-			return nil, nil, fmt.Errorf("opening the publication: %w", err)
+			return nil, nil, err
 		}
-		sets, err := learn.Publication(root.FS(), f.window)
+		sets, err := learn.Publication(fsys, f.window)
 		if err != nil {
 			return nil, nil, errors.Join(err, root.Close())
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,18 +21,18 @@ Exit codes: 0 it follows, 1 failed, 2 usage, 3 it does not.`,
 		Example: "  assay conductor window verify ./public --window 3 --key example.com/conductor+20b6a00a+AQYd…",
 		Args:    exactArgs("DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			root, err := os.OpenRoot(args[0])
-			if err != nil {
-				return fmt.Errorf("opening the publication: %w", err)
-			}
-			defer root.Close()
-			key, err := pinnedKey(c, env, f.key, root.FS())
+			fsys, root, err := openPublication(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			w, nonce, schedule, err := audit.Opening(root.FS(), key, f.window)
+			defer root.Close()
+			key, err := pinnedKey(c, env, f.key, fsys)
 			if err != nil {
-				return auditFailed(env, f, err)
+				return err
+			}
+			w, nonce, schedule, err := audit.Opening(fsys, key, f.window)
+			if err != nil {
+				return auditFailed(c.Context(), env, f, err)
 			}
 			if f.json {
 				return printJSON(env.Out, struct {
