@@ -161,7 +161,7 @@ func auditFailed(ctx context.Context, env *Env, f *auditFlags, err error) error 
 		return errors.New("interrupted: this says nothing about the publication")
 	}
 	var found *audit.Finding
-	if !errors.As(err, &found) {
+	if !errors.As(err, &found) || errors.Is(err, audit.NotFound.With()) { // what was asked for is not there: no word about what is
 		return err
 	}
 	if f.json {

@@ -93,6 +93,9 @@ func (f *windowFlags) register(c *cobra.Command) {
 
 // number returns the window that is meant.
 func (f *windowFlags) number(ctx context.Context, o *owner.Opened) (int64, error) {
+	if f.window < 0 || f.until < 0 {
+		return 0, &exitError{ExitUsage, "", errors.New("windows count from 1")}
+	}
 	if f.window > 0 {
 		return f.window, nil
 	}
