@@ -139,7 +139,7 @@ func TestSimulationAgreesWithTheFormula(t *testing.T) {
 // The size that is named is put to the test with windows that the simulation never saw, by the duel with all its resamples.
 func TestAPolicyTwoPointsBeyondTheMarginWinsNineWindowsOfTen(t *testing.T) {
 	for _, benchmarks := range []int{2, 6} {
-		noise := measured(t, benchmarks, 2000, .5, .57)
+		noise := measured(t, benchmarks, 1500, .05, .12)
 		n, err := power.SizeFor(noise, .07)
 		if err != nil {
 			t.Fatal(err)
@@ -149,9 +149,9 @@ func TestAPolicyTwoPointsBeyondTheMarginWinsNineWindowsOfTen(t *testing.T) {
 		rate := func(n, windows int) float64 {
 			won := 0
 			for w := range windows {
-				k, c := arms(&src, benchmarks, n, .5, .57, 0)
+				k, c := arms(&src, benchmarks, n, .05, .12, 0)
 				set := duel.Standard(fmt.Sprintf("power-%d", w))
-				set.Rounds = 60 // the bound hardly ever binds here: the margin does
+				set.Rounds = 20 // the bound hardly ever binds here: the margin does
 				_, r, err := duel.Judge(k, c, nil, free(benchmarks), set)
 				if err != nil {
 					t.Fatal(err)

@@ -95,16 +95,18 @@ func (m *Market) richest(king *Player) []string {
 	return names
 }
 
-// voider plays the second-best game and voids every task on which the king does better.
-func (m *Market) voider(king *Player) *Player {
-	plan := m.plans(m.byCue, 1)
-	p := &Player{Turn: func(v View) string { return climb(plan(v), v) }}
-	behind := make([]bool, len(m.pinned))
+// voider plays the second-best game and voids tasks on which the king does better: all of them, but no more than that share of the pool.
+func (m *Market) voider(king *Player, share float64) *Player {
+	p, plan := m.runnerUp(), m.plans(m.byCue, 1)
+	behind, n := make([]bool, len(m.pinned)), 0
 	for at, t := range m.pinned {
 		own := m.worth(m.models(plan(View{Benchmark: t.Benchmark(), Text: t.Prompt()})), at)
-		behind[at] = own < m.kings(king, at)
+		if behind[at] = own < m.kings(king, at); behind[at] {
+			n++
+		}
 	}
-	p.Break = func(at, _ int) bool { return behind[at] }
+	thin := int(share * float64(len(m.pinned)) / float64(max(1, n)) * 1000) // of a thousand that are behind
+	p.Break = func(at, _ int) bool { return behind[at] && chance(1000, "void", strconv.Itoa(at)) < thin }
 	return p
 }
 
@@ -128,7 +130,10 @@ func openDoors() []Cheat {
 			Make: one(func(_ *Market, king *Player) *Player { return memoriser(&solvers{every: 4}, king.Turn) })},
 		{Name: "void where behind", Tries: "climbs the second-best ladders, and has its answer break the grader wherever the king, whose weights are public, does better", Rule: "void",
 			Open: "a task that one arm voids leaves both, and nothing bounds how many may: it takes a worker or a grader that obeys the cheat",
-			Make: one(func(m *Market, king *Player) *Player { return m.voider(king) })},
+			Make: one(func(m *Market, king *Player) *Player { return m.voider(king, 1) })},
+		{Name: "void where behind, a fifth", Tries: "the same, but on no more than a fifth of the tasks: within what an arm may void", Rule: "void",
+			Open: "up to the bound a cheat that owns a worker or a grader still chooses which tasks count",
+			Make: one(func(m *Market, king *Player) *Player { return m.voider(king, .2) })},
 		{Name: "specialist in disguise", Tries: "knows the answer keys of two benchmarks and climbs the second-best ladders elsewhere, so that luck moves them", Rule: "breadth",
 			Open: "breadth and median look at point values: where a benchmark moves by luck alone they are met half of the time",
 			Make: func(m *Market, king *Player) []*Player {

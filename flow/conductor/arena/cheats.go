@@ -309,6 +309,12 @@ func infrastructure() []Cheat {
 				p.Break = func(at, _ int) bool { return half("break", at) }
 				return p
 			})},
+		{Name: "grader breaker, a fifth", Tries: "the same on a fifth of the tasks: within what an arm may void", Rule: "void",
+			Make: one(func(m *Market, _ *Player) *Player {
+				p := m.runnerUp()
+				p.Break = func(at, _ int) bool { return chance(5, "break", fmt.Sprint(at)) == 0 }
+				return p
+			})},
 		{Name: "grader breaker, where wrong", Tries: "asks the best single model, whose wrong answers break their graders", Rule: "void",
 			Make: one(func(m *Market, _ *Player) *Player {
 				p := ladder(m.constant())

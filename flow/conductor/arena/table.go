@@ -84,8 +84,8 @@ func (d *Document) summary(p printer) {
 	for _, s := range d.Sound {
 		for i, c := range s.Table {
 			if l := s.Lines[i]; c.Barred() && l.Wins > 0 {
-				p("\n- %s won %d of %d verdicts in world %s against the %s, %d of them in open windows. [%s](threat-model.md#%s).\n",
-					c.Name, l.Wins, l.Windows, s.World, s.title(), l.Crowned, "Why", "voids-shrink-a-slice")
+				p("\n- %s won %d of %d verdicts in world %s against the %s, %d of them in open windows. [Why](threat-model.md#%s).\n",
+					c.Name, l.Wins, l.Windows, s.World, s.title(), l.Crowned, c.Rule)
 			}
 		}
 	}
